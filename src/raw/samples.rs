@@ -1,0 +1,1 @@
+//! `samples/`: one row per request of each rung.
