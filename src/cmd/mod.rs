@@ -1,0 +1,5 @@
+//! Commands.
+/// Runs.
+pub fn main() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

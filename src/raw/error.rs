@@ -60,13 +60,17 @@ pub enum RawError {
     #[error("{}: not a run id: `{found}`: expected letters, digits, `.`, `_` and `-` only", path.display())]
     RunId { path: PathBuf, found: String },
 
-    #[error("{second}: duplicate rung `{rung}`: it stands at {first} already, with the same figures")]
+    #[error(
+        "{second}: duplicate rung `{rung}`: it stands at {first} already, with the same figures"
+    )]
     DuplicateRung { rung: String, first: Place, second: Place },
 
     #[error("{second}: rung `{rung}` stands at {first} already, with other figures: {difference}")]
     ConflictingRung { rung: String, first: Place, second: Place, difference: String },
 
-    #[error("{place}: rung `{rung}`: percentiles out of order: {lower} is {lower_value}, {upper} is {upper_value}")]
+    #[error(
+        "{place}: rung `{rung}`: percentiles out of order: {lower} is {lower_value}, {upper} is {upper_value}"
+    )]
     PercentileOrder {
         place: Place,
         rung: String,

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 /// The layouts, in the order of precedence, for messages.
-pub const EXPECTED: &str =
-    "rungs.jsonl, summaries/*.json, summary.json, summary.csv, cells.csv, instance_scaling.csv, sweep.csv, bursts.csv";
+pub const EXPECTED: &str = "rungs.jsonl, summaries/*.json, summary.json, summary.csv, cells.csv, instance_scaling.csv, sweep.csv, bursts.csv";
 
 /// How a run directory holds its rungs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod gates;
 mod input;
 mod layout;
 mod pins;
+mod published;
 mod resources;
 mod rung;
 mod rungs;
@@ -22,16 +23,15 @@ pub use environment::Environment;
 pub use error::{RawError, Warning};
 pub use events::Event;
 pub use gates::{Agreement, Gate};
-pub use input::{Hasher, InputFile, sha256_hex};
+pub use input::InputFile;
 pub use layout::{Layout, RunDir, RunId};
 pub use pins::Pin;
-pub use resources::{ResourceSample, ResourcesReader};
+pub use published::Published;
+pub use resources::ResourceSample;
 pub use rung::{RungKey, RungRecord};
 
-use crate::store::schema;
-
 /// Everything a run directory says, but for the two streams that are never
-/// held whole: requests ([`samples`]) and resource samples ([`ResourcesReader`]).
+/// held whole: requests ([`samples`]) and resource samples ([`resources`]).
 #[derive(Debug, Default)]
 pub struct Run {
     /// `environment.json`; all its fields are empty where the file is missing.
@@ -54,16 +54,4 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// Every file that was read for this, sorted by path.
     pub inputs: Vec<InputFile>,
-}
-
-/// Figures that were printed rather than measured: these are the store's
-/// `published_*` rows as they are.
-#[derive(Debug, Default)]
-pub struct Published {
-    pub cells: Vec<schema::PublishedCellRow>,
-    pub resource_cells: Vec<schema::PublishedResourceCellRow>,
-    pub rung_resources: Vec<schema::PublishedRungResourceRow>,
-    pub instance_scaling: Vec<schema::PublishedInstanceScalingRow>,
-    pub sweep: Vec<schema::PublishedSweepRow>,
-    pub bursts: Vec<schema::PublishedBurstRow>,
 }

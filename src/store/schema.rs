@@ -110,9 +110,7 @@ macro_rules! cell {
             const KIND: Kind = Kind::$kind;
             const NULLABLE: bool = true;
             fn array<'a>(cells: impl Iterator<Item = &'a Self>) -> ArrayRef {
-                Arc::new($array::from_iter(
-                    cells.map(|cell| cell.as_ref().map(|$value| $read)),
-                ))
+                Arc::new($array::from_iter(cells.map(|cell| cell.as_ref().map(|$value| $read))))
             }
         }
     };
