@@ -151,3 +151,69 @@ pub(super) fn read_all(root: &Path) -> Result<(Vec<Manifest>, Vec<Unreadable>), 
 pub(super) fn run_of(file: &str) -> Option<&str> {
     file.strip_suffix(".json").filter(|run| RunId::new(run).is_ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            tapstat: "0.1.0".into(),
+            revision: "unknown".into(),
+            run: "r1".into(),
+            layout: "rungs.jsonl".into(),
+            inputs: vec![InputFile { path: "rungs.jsonl".into(), size: 3, sha256: "ab".into() }],
+            outputs: vec![OutputFile {
+                table: "rungs".into(),
+                path: "rungs/run=r1/part-0.parquet".into(),
+                rows: 2,
+                size: 4,
+                sha256: "cd".into(),
+            }],
+        }
+    }
+
+    #[test]
+    fn its_file_is_json_for_people() {
+        let expected = r#"{
+  "schema_version": 1,
+  "tapstat": "0.1.0",
+  "revision": "unknown",
+  "run": "r1",
+  "layout": "rungs.jsonl",
+  "inputs": [
+    {
+      "path": "rungs.jsonl",
+      "size": 3,
+      "sha256": "ab"
+    }
+  ],
+  "outputs": [
+    {
+      "table": "rungs",
+      "path": "rungs/run=r1/part-0.parquet",
+      "rows": 2,
+      "size": 4,
+      "sha256": "cd"
+    }
+  ]
+}
+"#;
+        assert_eq!(manifest().to_json(), expected);
+        assert_eq!((manifest().rows("rungs"), manifest().rows("x"), manifest().size()), (2, 0, 4));
+    }
+
+    #[test]
+    fn it_is_read_back_under_its_own_run_only() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(FOLDER)).unwrap();
+        for run in ["r1", "r2"] {
+            fs::write(path(folder.path(), run), manifest().to_json()).unwrap();
+        }
+        let (manifests, unreadable) = read_all(folder.path()).unwrap();
+        assert_eq!(manifests, [manifest()]);
+        let message = unreadable[0].error.to_string();
+        assert!(message.ends_with("it names run r1: ingest the run again"), "{message}");
+    }
+}

@@ -15,6 +15,8 @@ mod manifest;
 pub mod parquet;
 pub mod schema;
 mod staging;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

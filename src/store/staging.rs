@@ -92,7 +92,7 @@ impl Staging {
         if rows == 0 {
             return Ok(());
         }
-        file.file.sync_all().map_err(StoreError::io(&file.path))?;
+        disk::sync_file(&file.path, &file.file)?;
         self.outputs.push(OutputFile {
             table: file.table.to_owned(),
             path: format!("{}/run={}/part-0.parquet", file.table, self.run()),
