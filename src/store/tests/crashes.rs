@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Barrier;
+use std::time::Duration;
 
 use super::{Rows, content, id, put, store_of};
 use crate::store::disk::{self, crash};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, commit, lock};
 
 type Content = BTreeMap<String, Vec<u8>>;
 
@@ -132,7 +134,6 @@ fn read(root: &Path, old: &Content, new: &Content) {
 }
 
 fn expect_nothing_in_flight(root: &Path) {
-    Store::create(root).unwrap();
     for folder in [".staging", ".journal"] {
         assert_eq!(disk::list(&root.join(folder)).unwrap(), [], "{folder}");
     }
@@ -171,6 +172,49 @@ fn a_handle_that_was_there_before_finishes_the_commit() {
     let lock = early.lock_run(&id("r1")).unwrap();
     assert_eq!(lock.manifest().unwrap().rows("gates"), 3);
     assert_eq!(content(folder.path()), content(store_of(REPLACEMENT.after).path()));
+}
+
+#[test]
+fn a_commit_that_fails_once_decided_is_finished_later() {
+    let folder = ADDITION.start();
+    let obstacle = folder.path().join("gates/run=r1/part-0.parquet");
+    fs::create_dir_all(obstacle.join("in the way")).unwrap();
+    let message = ADDITION.act(folder.path()).unwrap_err().to_string();
+    assert!(message.starts_with(&obstacle.display().to_string()), "{message}");
+    assert!(Store::open(folder.path()).is_err(), "neither the old store nor the new one");
+
+    fs::remove_dir_all(&obstacle).unwrap();
+    Store::open(folder.path()).unwrap();
+    assert_eq!(content(folder.path()), content(store_of(ADDITION.after).path()));
+}
+
+#[test]
+fn what_was_decided_is_not_swept() {
+    let (folder, _) = ADDITION.killed_after(ADDITION.decided_after());
+    commit::sweep(folder.path()).unwrap();
+    Store::open(folder.path()).unwrap();
+    assert_eq!(content(folder.path()), content(store_of(ADDITION.after).path()));
+}
+
+#[test]
+fn a_sweep_is_not_taken_for_a_writer() {
+    let folder = ADDITION.start();
+    let (root, started) = (folder.path(), Barrier::new(2));
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let store = Store::create(root).unwrap();
+            started.wait();
+            store.lock_run(&id("r1")).map(drop)
+        });
+        lock::sweep(root, &[id("r1")], |_| {
+            started.wait();
+            // Time for the writer to come and find the lock taken.
+            std::thread::sleep(Duration::from_millis(50));
+            Ok(())
+        })
+        .unwrap();
+        writer.join().unwrap().unwrap();
+    });
 }
 
 #[test]
