@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::{Place, RawError, Warning};
@@ -13,7 +14,7 @@ use super::fields::Unknown;
 pub(super) const CHUNK: usize = 1 << 20;
 
 /// One file of a run directory that was read.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct InputFile {
     /// Path relative to the run directory, with `/` between its parts.
     pub path: String,
