@@ -41,29 +41,6 @@ pub fn half_width(s: f64, n: u64, confidence: f64) -> Result<Option<f64>, StatsE
     Ok(quantile.map(|t| t * s / n.sqrt()))
 }
 
-/// Arithmetic mean of the values; `None` where there are none.
-///
-/// # Errors
-/// If a value is not finite.
-pub fn mean(values: &[f64]) -> Result<Option<f64>, StatsError> {
-    finite(values)?;
-    Ok((!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64))
-}
-
-/// Sample standard deviation, the one that divides by n − 1; `None` for fewer
-/// than two values.
-///
-/// # Errors
-/// If a value is not finite.
-pub fn standard_deviation(values: &[f64]) -> Result<Option<f64>, StatsError> {
-    let Some(mean) = mean(values)? else { return Ok(None) };
-    if values.len() < 2 {
-        return Ok(None);
-    }
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Ok(Some((squares / (values.len() - 1) as f64).sqrt()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +87,6 @@ mod tests {
         (0.995, 165.0, 2.6059537906861867),
         (0.995, 1000.0, 2.580754698065951),
     ];
-    const DEVIATION: f64 = 8.022066899081173;
 
     #[test]
     fn quantiles_equal_scipy() {
@@ -151,19 +127,5 @@ mod tests {
         close(width(7.0, 5, 0.95), 7.0 * width(1.0, 5, 0.95));
         assert!(width(1.0, 5, 0.99) > width(1.0, 5, 0.95));
         assert!(width(1.0, 6, 0.95) < width(1.0, 5, 0.95));
-    }
-
-    #[test]
-    fn mean_and_deviation() {
-        assert_eq!(mean(&[]), Ok(None));
-        assert_eq!(mean(&[4.0]), Ok(Some(4.0)));
-        assert_eq!(standard_deviation(&[4.0]), Ok(None));
-        assert_eq!(standard_deviation(&[2.0, 2.0, 2.0]), Ok(Some(0.0)));
-        // numpy.std([812.636, 826.148, 811.9], ddof=1)
-        close(standard_deviation(&[812.636, 826.148, 811.9]).unwrap().unwrap(), DEVIATION);
-        assert_eq!(
-            mean(&[1.0, f64::INFINITY]),
-            Err(StatsError::NotFinite { index: 1, value: f64::INFINITY })
-        );
     }
 }

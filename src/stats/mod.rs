@@ -37,12 +37,3 @@ fn probability(what: &'static str, value: f64) -> Result<(), StatsError> {
         Err(StatsError::NotAProbability { what, value })
     }
 }
-
-/// Refuses a probability that is not from 0 to 1.
-fn probability_or_end(value: f64) -> Result<(), StatsError> {
-    if (0.0..=1.0).contains(&value) {
-        Ok(())
-    } else {
-        Err(StatsError::NotAProbability { what: "probability", value })
-    }
-}
