@@ -381,13 +381,13 @@ fn files_of(table: &str, manifests: &[&Manifest]) -> Vec<RunFile> {
 fn judge(store: &Store, manifest: &Manifest, options: &Options) -> Result<Judged, SqlError> {
     let brought = brought_protocol(store, manifest)?;
     let measured = Measured {
-        targets: manifest.targets.keys().cloned().collect(),
-        tiers: manifest.tiers.iter().cloned().collect(),
+        targets: manifest.contents.targets.keys().cloned().collect(),
+        tiers: manifest.contents.tiers.iter().cloned().collect(),
     };
     let selected =
         protocol::select(options.protocol.as_deref(), brought.as_deref(), &measured, &options.rule)
             .map_err(|source| SqlError::Protocol { run: manifest.run.clone(), source })?;
-    Ok(Judged { run: manifest.run.clone(), selected, targets: manifest.targets.clone() })
+    Ok(Judged { run: manifest.run.clone(), selected, targets: manifest.contents.targets.clone() })
 }
 
 /// The text of the protocol that a run directory brought, from the store.

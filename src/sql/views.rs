@@ -1,6 +1,6 @@
 //! The views: one SQL file each, and what its comments say of its columns.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::SqlError;
 
@@ -67,8 +67,6 @@ pub struct View {
     pub kind: ViewKind,
     /// The file's text.
     pub sql: String,
-    /// The file that replaced the shipped one, if any.
-    pub replaced_by: Option<PathBuf>,
 }
 
 impl View {
@@ -111,7 +109,7 @@ pub fn load(folder: Option<&Path>) -> Result<Vec<View>, SqlError> {
                     .map_err(|source| SqlError::Io { path: path.clone(), source })?,
                 None => shipped.sql.to_owned(),
             };
-            Ok(View { name: shipped.name, kind: shipped.kind, sql, replaced_by: own })
+            Ok(View { name: shipped.name, kind: shipped.kind, sql })
         })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! Manifests: what a run is made of. A run without one does not exist.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -36,10 +37,22 @@ pub struct Manifest {
     pub run: String,
     /// The layout of its run directory.
     pub layout: String,
+    /// What was measured.
+    pub contents: Contents,
     /// The files that were read, sorted by path.
     pub inputs: Vec<InputFile>,
     /// The files of the store that hold the run, sorted by path.
     pub outputs: Vec<OutputFile>,
+}
+
+/// What a run measured: enough to say which protocol was meant without
+/// reading a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// The targets that have a rung or a cell, each with its server.
+    pub targets: BTreeMap<String, String>,
+    /// The tiers, in their order; none in a run without tiers.
+    pub tiers: Vec<String>,
 }
 
 /// One file of the store.
@@ -163,6 +176,10 @@ mod tests {
             revision: "unknown".into(),
             run: "r1".into(),
             layout: "rungs.jsonl".into(),
+            contents: Contents {
+                targets: BTreeMap::from([("argus-1".into(), "argus".into())]),
+                tiers: vec!["8".into()],
+            },
             inputs: vec![InputFile { path: "rungs.jsonl".into(), size: 3, sha256: "ab".into() }],
             outputs: vec![OutputFile {
                 table: "rungs".into(),
@@ -182,6 +199,14 @@ mod tests {
   "revision": "unknown",
   "run": "r1",
   "layout": "rungs.jsonl",
+  "contents": {
+    "targets": {
+      "argus-1": "argus"
+    },
+    "tiers": [
+      "8"
+    ]
+  },
   "inputs": [
     {
       "path": "rungs.jsonl",

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::commit::{self, Change, Journal, Move, STAGED_MANIFEST};
 use super::disk;
 use super::error::StoreError;
 use super::lock::{RunLock, StoreLock};
-use super::manifest::{self, Manifest, OutputFile};
+use super::manifest::{self, Contents, Manifest, OutputFile};
 use super::parquet::writer;
 use super::schema::{Row, SCHEMA_VERSION, Table};
 use crate::raw::{Hasher, InputFile, RunId};
@@ -23,6 +23,7 @@ pub struct Staging {
     root: PathBuf,
     folder: PathBuf,
     outputs: Vec<OutputFile>,
+    contents: Contents,
     store_lock: Arc<StoreLock>,
     run_lock: RunLock,
 }
@@ -37,12 +38,24 @@ impl Staging {
         // Of an attempt that was killed.
         disk::remove_tree(&folder)?;
         disk::create_dirs(&folder)?;
-        Ok(Self { root, folder, outputs: Vec::new(), store_lock, run_lock })
+        let contents = Contents::default();
+        Ok(Self { root, folder, outputs: Vec::new(), contents, store_lock, run_lock })
     }
 
     /// The run that is written.
     pub fn run(&self) -> &RunId {
         self.run_lock.run()
+    }
+
+    /// A folder for what is needed only while the run is written. It is gone
+    /// with the staging, and out of every reader's sight.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Says what the run measured, for its manifest.
+    pub fn describe(&mut self, contents: Contents) {
+        self.contents = contents;
     }
 
     /// Writes all rows of a table. Without rows there is no file.
@@ -117,6 +130,7 @@ impl Staging {
             revision: manifest::REVISION.to_owned(),
             run: self.run().to_string(),
             layout: layout.to_owned(),
+            contents: std::mem::take(&mut self.contents),
             inputs,
             outputs: std::mem::take(&mut self.outputs),
         };
