@@ -10,26 +10,37 @@ pub struct Place {
     pub file: PathBuf,
     /// Line in the file, from 1, where lines mean something.
     pub line: Option<u64>,
+    /// Element of the file's JSON array, from 0, where it is one.
+    pub item: Option<u64>,
 }
 
 impl Place {
     /// A file as a whole.
     pub fn file(file: impl Into<PathBuf>) -> Self {
-        Self { file: file.into(), line: None }
+        Self { file: file.into(), line: None, item: None }
     }
 
     /// A line of a file, counted from 1.
     pub fn line(file: impl Into<PathBuf>, line: u64) -> Self {
-        Self { file: file.into(), line: Some(line) }
+        Self { line: Some(line), ..Self::file(file) }
+    }
+
+    /// The same place, as element `item` (from 0) of a JSON array.
+    pub fn item(self, item: u64) -> Self {
+        Self { item: Some(item), ..self }
     }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}", self.file.display()),
-            None => write!(f, "{}", self.file.display()),
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
         }
+        if let Some(item) = self.item {
+            write!(f, " [{item}]")?;
+        }
+        Ok(())
     }
 }
 
@@ -54,11 +65,20 @@ pub enum RawError {
     #[error("{place}: field `{field}` is missing: expected {expected}")]
     Missing { place: Place, field: String, expected: String },
 
+    #[error("{place}: columns are missing: expected {}", columns.join(", "))]
+    MissingColumns { place: Place, columns: Vec<String> },
+
+    #[error("{place}: column `{column}` stands twice: expected each column once")]
+    DuplicateColumn { place: Place, column: String },
+
     #[error("{0}: no layout that is known: expected one of {expected}", expected = crate::raw::layout::EXPECTED)]
     UnknownLayout(PathBuf),
 
-    #[error("{}: not a run id: `{found}`: expected letters, digits, `.`, `_` and `-` only", path.display())]
+    #[error("{}: not a run id: `{found}`: expected letters, digits, `.`, `_` and `-` only, and no `.` in front", path.display())]
     RunId { path: PathBuf, found: String },
+
+    #[error("{0}: expected at least one rung, found none")]
+    NoRungs(Place),
 
     #[error(
         "{second}: duplicate rung `{rung}`: it stands at {first} already, with the same figures"
@@ -67,6 +87,17 @@ pub enum RawError {
 
     #[error("{second}: rung `{rung}` stands at {first} already, with other figures: {difference}")]
     ConflictingRung { rung: String, first: Place, second: Place, difference: String },
+
+    #[error(
+        "{second}: rung `{rung}` has the name of another at {first}: expected that their names differ, found that {difference}"
+    )]
+    AmbiguousRung { rung: String, first: Place, second: Place, difference: String },
+
+    #[error("{place}: rung `{rung}` is not among the rungs of the run: expected one of them")]
+    UnknownRung { place: Place, rung: String },
+
+    #[error("{second}: {what} stands at {first} already: expected it once")]
+    DuplicateRow { what: String, first: Place, second: Place },
 
     #[error(
         "{place}: rung `{rung}`: percentiles out of order: {lower} is {lower_value}, {upper} is {upper_value}"

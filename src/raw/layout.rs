@@ -1,9 +1,19 @@
 //! Which layout a run directory has, and what its name says.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::RawError;
+use super::gates;
 
 /// The layouts, in the order of precedence, for messages.
 pub const EXPECTED: &str = "rungs.jsonl, summaries/*.json, summary.json, summary.csv, cells.csv, instance_scaling.csv, sweep.csv, bursts.csv";
+
+/// The tables that a published table may have.
+const TABLES: &[&str] =
+    &["cells.csv", "resource_cells.csv", "instance_scaling.csv", "sweep.csv", "bursts.csv"];
 
 /// How a run directory holds its rungs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +30,245 @@ pub enum Layout {
     PublishedTable,
 }
 
+impl Layout {
+    /// What the layout is called, in the store too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RungsJsonl => "rungs.jsonl",
+            Self::Summaries => "summaries",
+            Self::SummaryJson => "summary.json",
+            Self::SummaryCsv => "summary.csv",
+            Self::PublishedTable => "published table",
+        }
+    }
+
+    /// The layout of a directory with these files, and the files that hold its
+    /// rungs.
+    fn detect(files: &BTreeSet<String>) -> Option<(Self, Vec<String>)> {
+        let one = |name: &str| only(files, |file| file == name);
+        let candidates = [
+            (Self::RungsJsonl, one("rungs.jsonl")),
+            (Self::Summaries, only(files, |file| is_summary(file))),
+            (Self::SummaryJson, one("summary.json")),
+            (Self::SummaryCsv, one("summary.csv")),
+            (Self::PublishedTable, published_tables(files)),
+        ];
+        candidates.into_iter().find(|(_, files)| !files.is_empty())
+    }
+}
+
+fn is_summary(file: &str) -> bool {
+    file.starts_with("summaries/") && file.ends_with(".json")
+}
+
+/// `resource_cells.csv` alone is no published table: it refers to cells.
+fn published_tables(files: &BTreeSet<String>) -> Vec<String> {
+    let tables = only(files, |file| TABLES.contains(&file));
+    if tables == ["resource_cells.csv"] { Vec::new() } else { tables }
+}
+
+fn only(files: &BTreeSet<String>, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    files.iter().filter(|file| wanted(file)).cloned().collect()
+}
+
 /// A run's id: the name of its directory, `[A-Za-z0-9._-]+`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(String);
 
+impl RunId {
+    /// Takes a name that is fit for a run.
+    ///
+    /// # Errors
+    ///
+    /// [`RawError::RunId`] for anything but letters, digits, `.`, `_` and `-`,
+    /// and for a `.` in front.
+    pub fn new(name: &str) -> Result<Self, RawError> {
+        let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if name.is_empty() || name.starts_with('.') || !name.bytes().all(fit) {
+            return Err(RawError::RunId { path: PathBuf::from(name), found: name.to_owned() });
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The whole id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What the run was called: the id without `<UTC stamp>-<8 hex>-`, the
+    /// whole of it where it has another form.
+    pub fn label(&self) -> &str {
+        self.parts().map_or(&self.0, |(_, label)| label)
+    }
+
+    /// The first eight digits of the commit that was measured, where the id
+    /// names them.
+    pub fn short_sha(&self) -> Option<&str> {
+        self.parts().map(|(sha, _)| sha)
+    }
+
+    /// The commit and the label of `20260912T225808Z-d43b538d-label`.
+    fn parts(&self) -> Option<(&str, &str)> {
+        let (stamp, rest) = self.0.split_once('-')?;
+        let (sha, label) = rest.split_once('-')?;
+        let is_sha = sha.len() == 8 && sha.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_stamp(stamp) && is_sha && !label.is_empty()).then_some((sha, label))
+    }
+}
+
+/// Whether a text has the form `20260912T225808Z`.
+fn is_stamp(text: &str) -> bool {
+    const FORM: &[u8] = b"########T######Z";
+    text.len() == FORM.len()
+        && text.bytes().zip(FORM).all(|(byte, form)| match form {
+            b'#' => byte.is_ascii_digit(),
+            form => byte == *form,
+        })
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The files of a run directory by what they are read for, each list sorted;
+/// paths are relative, with `/` between their parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    pub(super) environment: Vec<String>,
+    pub(super) rungs: Vec<String>,
+    /// `resources.csv`, where no `resources.jsonl` takes precedence.
+    pub(super) rung_resources: Vec<String>,
+    pub(super) gates: Vec<String>,
+    pub(super) corpus: Vec<String>,
+    pub(super) pins: Vec<String>,
+    pub(super) events: Vec<String>,
+    pub(super) protocol: Vec<String>,
+    /// `samples/` and `resources.jsonl`: whoever streams them hashes them.
+    pub(super) streams: Vec<String>,
+}
+
+impl Parts {
+    fn of(files: &BTreeSet<String>, layout: Layout, rungs: Vec<String>) -> Self {
+        let one = |name: &str| only(files, |file| file == name);
+        let streams = only(files, |file| file == RESOURCES || file.starts_with("samples/"));
+        let has_rungs = layout != Layout::PublishedTable;
+        let rung_resources = has_rungs && !files.contains(RESOURCES);
+        Self {
+            environment: one("environment.json"),
+            rungs,
+            rung_resources: if rung_resources { one("resources.csv") } else { Vec::new() },
+            gates: gate_files(files),
+            corpus: only(files, |file| matches!(file, "corpus.json" | "corpus.jsonl")),
+            pins: only(files, |file| file.starts_with("pins/")),
+            events: one("events.jsonl"),
+            protocol: one("protocol.toml"),
+            streams,
+        }
+    }
+
+    fn into_paths(self) -> Vec<String> {
+        let mut paths = [
+            self.environment,
+            self.rungs,
+            self.rung_resources,
+            self.gates,
+            self.corpus,
+            self.pins,
+            self.events,
+            self.protocol,
+            self.streams,
+        ]
+        .concat();
+        paths.sort();
+        paths
+    }
+}
+
+const RESOURCES: &str = "resources.jsonl";
+
+/// The gate files; the tables only where there are no documents, of which they
+/// are an excerpt.
+fn gate_files(files: &BTreeSet<String>) -> Vec<String> {
+    let documents = only(files, |file| gates::tier_of(file).is_some());
+    if documents.is_empty() {
+        only(files, |file| matches!(file, "gates.csv" | "agreement.csv"))
+    } else {
+        documents
+    }
+}
+
 /// A run directory that exists and has a layout.
 #[derive(Debug, Clone)]
 pub struct RunDir {
+    /// The directory, without links and `..`.
     pub path: PathBuf,
     pub id: RunId,
     pub layout: Layout,
+    pub(super) parts: Parts,
+}
+
+impl RunDir {
+    /// Looks at a directory: its name gives the id, its files the layout.
+    ///
+    /// # Errors
+    ///
+    /// [`RawError::Io`] where it is no directory that can be read,
+    /// [`RawError::RunId`] where its name is unfit, [`RawError::UnknownLayout`]
+    /// where nothing in it holds rungs.
+    pub fn open(path: &Path) -> Result<Self, RawError> {
+        let real = path.canonicalize().map_err(|source| RawError::io(path, source))?;
+        let files = list(&real)?;
+        let name = real.file_name().unwrap_or_default().to_string_lossy();
+        let id = RunId::new(&name).map_err(|_| RawError::RunId {
+            path: path.to_owned(),
+            found: name.clone().into_owned(),
+        })?;
+        let (layout, rungs) =
+            Layout::detect(&files).ok_or_else(|| RawError::UnknownLayout(path.to_owned()))?;
+        Ok(Self { path: real, id, layout, parts: Parts::of(&files, layout, rungs) })
+    }
+
+    /// The folder of request samples, if there is one, empty or not.
+    pub fn samples_dir(&self) -> Option<PathBuf> {
+        let path = self.path.join("samples");
+        path.is_dir().then_some(path)
+    }
+
+    /// `resources.jsonl`, if there.
+    pub fn resources_path(&self) -> Option<PathBuf> {
+        let has = self.parts.streams.iter().any(|file| file == RESOURCES);
+        has.then(|| self.path.join(RESOURCES))
+    }
+
+    /// Every file that an ingest of this run reads, relative, sorted: those
+    /// that [`RunDir::read`] reads, and those that are streamed.
+    pub fn input_paths(&self) -> Vec<String> {
+        self.parts.clone().into_paths()
+    }
+}
+
+/// Files in a run directory and in its folders that are read.
+fn list(root: &Path) -> Result<BTreeSet<String>, RawError> {
+    const FOLDERS: [&str; 3] = ["pins", "samples", "summaries"];
+    let mut files = BTreeSet::new();
+    list_into(root, "", &mut files)?;
+    for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
+        list_into(&root.join(folder), &format!("{folder}/"), &mut files)?;
+    }
+    Ok(files)
+}
+
+/// Adds the files right in a folder, but for hidden ones.
+fn list_into(folder: &Path, prefix: &str, files: &mut BTreeSet<String>) -> Result<(), RawError> {
+    let io = |source| RawError::io(folder, source);
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && entry.path().is_file() {
+            files.insert(format!("{prefix}{name}"));
+        }
+    }
+    Ok(())
 }
