@@ -73,7 +73,9 @@ impl Page {
         let (before, block) = (&self.blocks[index - 1], &self.blocks[index]);
         matches!(
             (before, block),
-            (Block::Heading { .. }, Block::Table(_)) | (Block::Table(_), Block::Notes(_))
+            (Block::Heading { .. }, Block::Table(_))
+                | (Block::Table(_), Block::Notes(_))
+                | (Block::Text(_), Block::List(_))
         )
     }
 }
