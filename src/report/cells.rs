@@ -2,7 +2,7 @@
 
 use super::grid::{Align, Cell, Grid, Tone};
 use super::place::{Place, PlaceColumns, sections};
-use super::stamp::{Stamp, footnotes};
+use super::stamp::{Stamp, footnotes, method_notes};
 use super::{Page, ReportError, View, figure};
 use crate::protocol::Estimator;
 
@@ -136,7 +136,7 @@ pub fn cells_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
     }
     let n: Vec<Option<i64>> = rows.iter().map(|row| row.n).collect();
     let mut notes = legend(&rows);
-    notes.extend(footnotes(stamps, Some(&n)));
+    notes.extend(footnotes(stamps, method_notes(stamps, &n)));
     page.notes(notes);
     Ok(page)
 }

@@ -90,16 +90,22 @@ impl Stamp {
     }
 }
 
-/// The footnotes of a table: the rule, the method, n, and the inputs of each
-/// run. A rule that all runs share is said once.
-pub fn footnotes(stamps: &[Stamp], n: Option<&[Option<i64>]>) -> Vec<String> {
+/// The footnotes of a table: the rule, what the page has to say of its figures,
+/// and the inputs of each run. What all runs share is said once.
+pub fn footnotes(stamps: &[Stamp], figures: Vec<String>) -> Vec<String> {
     let mut notes = said_once("rule", stamps, Stamp::rule_text);
-    notes.extend(said_once("method", stamps, Stamp::method_text));
-    notes.extend(n.and_then(repetitions));
+    notes.extend(figures);
     notes.extend(stamps.iter().map(|stamp| {
         let files = figure::counted(stamp.inputs, "file");
         format!("inputs of {}: {files}, sha256 {}", stamp.run, short(&stamp.inputs_sha256))
     }));
+    notes
+}
+
+/// How `a ±b` was made, and of how many repetitions, for footnotes.
+pub fn method_notes(stamps: &[Stamp], n: &[Option<i64>]) -> Vec<String> {
+    let mut notes = said_once("method", stamps, Stamp::method_text);
+    notes.extend(repetition_note(n));
     notes
 }
 
@@ -119,8 +125,8 @@ fn said_once(what: &str, stamps: &[Stamp], text: impl Fn(&Stamp) -> String) -> V
     }
 }
 
-/// How many repetitions the cells have.
-fn repetitions(n: &[Option<i64>]) -> Option<String> {
+/// How many repetitions the cells have, for footnotes.
+pub fn repetition_note(n: &[Option<i64>]) -> Option<String> {
     let unknown = n.iter().filter(|n| n.is_none()).count();
     let (least, most) = (n.iter().flatten().min(), n.iter().flatten().max());
     let mut text = match (least, most) {
@@ -212,7 +218,10 @@ mod tests {
 
     #[test]
     fn footnotes_say_once_what_is_shared() {
-        let notes = footnotes(&[stamp("a"), stamp("b")], Some(&[Some(3), Some(3)]));
+        let notes = {
+            let stamps = [stamp("a"), stamp("b")];
+            footnotes(&stamps, method_notes(&stamps, &[Some(3), Some(3)]))
+        };
         assert_eq!(
             notes,
             [
@@ -230,7 +239,8 @@ mod tests {
         let mut other = stamp("b");
         other.rule.estimator = Estimator::Median;
         other.rule.confidence = 0.9;
-        let notes = footnotes(&[stamp("a"), other], None);
+        let stamps = [stamp("a"), other];
+        let notes = footnotes(&stamps, method_notes(&stamps, &[]));
         assert!(notes[0].starts_with("rule of a: confidence 0.95"), "{notes:?}");
         assert!(notes[1].starts_with("rule of b: confidence 0.9,"), "{notes:?}");
         assert_eq!(
@@ -241,7 +251,7 @@ mod tests {
 
     #[test]
     fn repetitions_in_words() {
-        let text = |n: &[Option<i64>]| repetitions(n);
+        let text = |n: &[Option<i64>]| repetition_note(n);
         assert_eq!(text(&[]), None);
         assert_eq!(text(&[None]).unwrap(), "n: unknown");
         assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cells::{CellRow, estimator_of, legend, read};
 use super::grid::{Align, Cell, Grid, MISSING, Tone};
 use super::place::{Place, PlaceColumns, sections};
-use super::stamp::{Stamp, footnotes};
+use super::stamp::{Stamp, footnotes, method_notes};
 use super::{Long, Page, ReportError, View, figure, widen};
 use crate::protocol::Estimator;
 
@@ -75,7 +75,7 @@ pub fn verdicts_page(
                 .to_owned(),
         );
     }
-    notes.extend(footnotes(stamps, Some(&n)));
+    notes.extend(footnotes(stamps, method_notes(stamps, &n)));
     page.notes(notes);
     Ok(page)
 }
