@@ -63,8 +63,7 @@ pub fn resources_page(
         "figures: the mean over the repetitions with resources; mem peak is the peak of their peaks"
             .to_owned(),
     ];
-    notes
-        .extend(footnotes(stamps, Some(&n)).into_iter().filter(|note| !note.starts_with("method")));
+    notes.extend(footnotes(stamps, repetition_note(&n).into_iter().collect()));
     page.notes(notes);
     Ok(page)
 }
