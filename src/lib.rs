@@ -10,3 +10,10 @@ pub mod report;
 pub mod sql;
 pub mod stats;
 pub mod store;
+
+/// The version of this program, such as `0.1.0`.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The git revision that it was built from: 12 hexadecimal digits, with
+/// `-dirty` where tracked files differed from it; `unknown` outside git.
+pub const REVISION: &str = env!("TAPSTAT_REVISION");

@@ -1,1 +1,38 @@
+//! Answers as people and programs read them: rows in every format, and the
+//! pages that a terminal or a Markdown file shows.
 
+mod cells;
+mod csv;
+mod error;
+pub mod figure;
+mod fit;
+mod format;
+mod grid;
+mod page;
+mod place;
+mod resources;
+mod rows;
+mod sink;
+mod stamp;
+#[cfg(test)]
+mod testing;
+mod tiers;
+mod value;
+mod verdicts;
+mod view;
+mod wide;
+
+pub use cells::cells_page;
+pub use error::ReportError;
+pub use fit::fit_page;
+pub use format::Format;
+pub use grid::{Align, Cell, Grid, MISSING, Style, Tone};
+pub use page::Page;
+pub use resources::resources_page;
+pub use rows::{Form, rows_grid, write_rows};
+pub use sink::Sink;
+pub use stamp::{Stamp, footnotes, inputs_sha256, short, stamped};
+pub use tiers::tiers_page;
+pub use verdicts::verdicts_page;
+pub use view::View;
+pub use wide::{Long, widen};
