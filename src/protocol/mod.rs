@@ -1,1 +1,10 @@
+//! What will be measured and how it is judged: the protocol file, and which
+//! protocol holds for a run.
 
+mod file;
+mod rule;
+mod select;
+
+pub use file::{Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, Window, Workload};
+pub use rule::{Estimator, Rule, RuleFlags};
+pub use select::{Measured, Selected, select, shipped};

@@ -7,9 +7,8 @@ use super::fields::{
     AMOUNT, COUNT, FLAG, FRACTION, Fields, LABEL, Names, ORDINAL, TEXT, Units, Unknown,
 };
 use super::input::Source;
-use super::published::{
-    Burst, Cell, CellKey, InstanceScaling, Once, Published, ResourceCell, Sweep,
-};
+use super::once::Once;
+use super::published::{Burst, Cell, CellKey, InstanceScaling, Published, ResourceCell, Sweep};
 use super::rungs::response_format;
 
 const CLASS: Names<'_> = &["query_class", "scenario", "path"];

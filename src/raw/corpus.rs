@@ -6,7 +6,7 @@ use super::error::{Place, RawError};
 use super::fields::{Fields, LABEL, TEXT};
 use super::input::Source;
 use super::json;
-use super::published::Once;
+use super::once::Once;
 
 /// Checks a corpus: each query has an id of its own, a class, and either ADQL
 /// or a method and a path. What it holds otherwise is its own affair. Gives the

@@ -1,6 +1,6 @@
 //! CSV files as rows of named fields.
 
-use csv::{ReaderBuilder, StringRecord, Trim};
+use csv::{ErrorKind, Position, ReaderBuilder, StringRecord, Trim};
 
 use super::error::{Place, RawError};
 use super::fields::{Fields, Names};
@@ -18,15 +18,15 @@ impl Table {
     pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Self, RawError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(bytes);
-        let header = reader.headers().map_err(|error| csv_error(file, &error))?;
+        let mut lines = LineCount::new(file, bytes);
+        let header = reader.headers().map_err(|error| lines.error(&error))?;
         let columns: Vec<String> = header.iter().map(str::to_owned).collect();
         check_distinct(file, &columns)?;
         let rows = reader
             .into_records()
             .map(|row| {
-                let row = row.map_err(|error| csv_error(file, &error))?;
-                let line = row.position().map(csv::Position::line);
-                Ok((Place { line, ..Place::file(file) }, row))
+                let row = row.map_err(|error| lines.error(&error))?;
+                Ok((lines.place(row.position()), row))
             })
             .collect::<Result<_, RawError>>()?;
         Ok(Self { file: file.to_owned(), columns, rows })
@@ -68,16 +68,43 @@ fn check_distinct(file: &str, columns: &[String]) -> Result<(), RawError> {
     }
 }
 
-fn csv_error(file: &str, error: &csv::Error) -> RawError {
-    let line = error.position().map(csv::Position::line);
-    let message = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("expected {expected_len} fields as in the header, found {len}")
-        }
-        csv::ErrorKind::Utf8 { err, .. } => format!("expected UTF-8 text, found {err}"),
-        _ => error.to_string(),
-    };
-    RawError::Csv { place: Place { line, ..Place::file(file) }, message }
+/// Counts lines up to a row. The parser's own count stands before the blank
+/// lines, and before the second half of a `\r\n`, that it has yet to skip.
+struct LineCount<'a> {
+    file: &'a str,
+    bytes: &'a [u8],
+    /// Bytes counted so far, and the line, from 1, that they end on.
+    counted: (usize, u64),
+}
+
+impl<'a> LineCount<'a> {
+    fn new(file: &'a str, bytes: &'a [u8]) -> Self {
+        Self { file, bytes, counted: (0, 1) }
+    }
+
+    /// The place of a row; rows are to be asked for in file order.
+    fn place(&mut self, position: Option<&Position>) -> Place {
+        let Some(position) = position else { return Place::file(self.file) };
+        let (counted, line) = self.counted;
+        let start = usize::try_from(position.byte()).unwrap_or(usize::MAX).max(counted);
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let start = (start + blank).min(self.bytes.len());
+        let passed = self.bytes[counted..start].iter().filter(|byte| **byte == b'\n').count();
+        self.counted = (start, line + passed as u64);
+        Place::line(self.file, self.counted.1)
+    }
+
+    fn error(&mut self, error: &csv::Error) -> RawError {
+        let message = match error.kind() {
+            ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                format!("expected {expected_len} fields as in the header, found {len}")
+            }
+            ErrorKind::Utf8 { err, .. } => format!("expected UTF-8 text, found {err}"),
+            _ => error.to_string(),
+        };
+        RawError::Csv { place: self.place(error.position()), message }
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::error::{Place, RawError};
 use super::fields::{COUNT, FLAG, Fields, LABEL, PASSED, TEXT, Unknown, verbatim};
 use super::input::Source;
 use super::json;
-use super::published::Once;
+use super::once::Once;
 use super::rung::{cmp_tiers, tiers_are_numeric};
 
 /// What the gates found about one target of one tier.

@@ -48,7 +48,7 @@ impl Layout {
         let one = |name: &str| only(files, |file| file == name);
         let candidates = [
             (Self::RungsJsonl, one("rungs.jsonl")),
-            (Self::Summaries, only(files, |file| is_summary(file))),
+            (Self::Summaries, only(files, is_summary)),
             (Self::SummaryJson, one("summary.json")),
             (Self::SummaryCsv, one("summary.csv")),
             (Self::PublishedTable, published_tables(files)),
@@ -249,26 +249,103 @@ impl RunDir {
     }
 }
 
-/// Files in a run directory and in its folders that are read.
+/// The files of a run directory, and those in its folders that are read.
 fn list(root: &Path) -> Result<BTreeSet<String>, RawError> {
     const FOLDERS: [&str; 3] = ["pins", "samples", "summaries"];
     let mut files = BTreeSet::new();
-    list_into(root, "", &mut files)?;
-    for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
-        list_into(&root.join(folder), &format!("{folder}/"), &mut files)?;
+    for (name, path) in entries(root)? {
+        if path.is_file() {
+            files.insert(name);
+        } else if FOLDERS.contains(&name.as_str()) {
+            list_folder(&path, &name, &mut files)?;
+        }
     }
     Ok(files)
 }
 
-/// Adds the files right in a folder, but for hidden ones.
-fn list_into(folder: &Path, prefix: &str, files: &mut BTreeSet<String>) -> Result<(), RawError> {
-    let io = |source| RawError::io(folder, source);
-    for entry in fs::read_dir(folder).map_err(io)? {
-        let entry = entry.map_err(io)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') && entry.path().is_file() {
-            files.insert(format!("{prefix}{name}"));
+fn list_folder(folder: &Path, prefix: &str, files: &mut BTreeSet<String>) -> Result<(), RawError> {
+    for (name, path) in entries(folder)? {
+        let name = format!("{prefix}/{name}");
+        if path.is_file() {
+            files.insert(name);
+        } else if !path.is_symlink() {
+            list_folder(&path, &name, files)?;
         }
     }
     Ok(())
+}
+
+/// What lies right in a folder, but for what is hidden.
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, RawError> {
+    let io = |source| RawError::io(folder, source);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') {
+            entries.push((name, entry.path()));
+        }
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_say_stamp_commit_and_label() {
+        let id = RunId::new("20260912T225808Z-d43b538d-tap-compare-scaling").unwrap();
+        assert_eq!((id.label(), id.short_sha()), ("tap-compare-scaling", Some("d43b538d")));
+        for name in [
+            "mine",
+            "2026-d43b538d-x",
+            "20260912T225808Z-d43b538-x",
+            "20260912T225808Z-d43b538g-x",
+            "20260912T225808Z-d43b538d-",
+            "20260912T225808Z-d43b538d",
+        ] {
+            let id = RunId::new(name).unwrap();
+            assert_eq!((id.label(), id.short_sha()), (name, None));
+            assert_eq!(id.to_string(), name);
+        }
+    }
+
+    #[test]
+    fn ids_that_no_path_should_have_are_refused() {
+        for name in ["", ".hidden", "..", "a b", "a/b", "é", "a=b"] {
+            let message = RunId::new(name).unwrap_err().to_string();
+            assert!(message.contains(&format!("not a run id: `{name}`")), "{message}");
+        }
+    }
+
+    fn detect(files: &[&str]) -> Option<(Layout, Vec<String>)> {
+        Layout::detect(&files.iter().map(|file| (*file).to_owned()).collect())
+    }
+
+    #[test]
+    fn layouts_have_their_precedence() {
+        let all = ["cells.csv", "summary.csv", "summary.json", "summaries/a.json", "rungs.jsonl"];
+        let expected = [
+            Layout::PublishedTable,
+            Layout::SummaryCsv,
+            Layout::SummaryJson,
+            Layout::Summaries,
+            Layout::RungsJsonl,
+        ];
+        for (count, layout) in (1..).zip(expected) {
+            let (found, files) = detect(&all[..count]).unwrap();
+            assert_eq!(found, layout);
+            assert_eq!(files, [all[count - 1]]);
+        }
+    }
+
+    #[test]
+    fn any_table_but_resources_makes_a_published_table() {
+        for table in ["cells.csv", "instance_scaling.csv", "sweep.csv", "bursts.csv"] {
+            let (layout, files) = detect(&["resource_cells.csv", table]).unwrap();
+            assert_eq!((layout, files.len()), (Layout::PublishedTable, 2));
+        }
+        assert_eq!(detect(&["resource_cells.csv", "resources.csv", "summaries/a.txt"]), None);
+    }
 }

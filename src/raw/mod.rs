@@ -14,6 +14,7 @@ mod gates;
 mod input;
 mod json;
 mod layout;
+mod once;
 mod pins;
 mod published;
 mod resources;
@@ -21,6 +22,8 @@ mod rung;
 mod rung_resources;
 mod rungs;
 pub mod samples;
+#[cfg(test)]
+mod tests;
 
 pub use environment::Environment;
 pub use error::{Place, RawError, Warning};
@@ -75,7 +78,7 @@ impl RunDir {
         let environment = self.environment(&mut source)?;
         let (rungs, published) = self.figures(&mut source, &environment)?;
         let gates = gates::read(&mut source, &self.parts.gates)?;
-        let names = pins::Names::of(&environment, &rungs);
+        let names = pins::Names::of(&environment, &rungs, &published.cells);
         let pins = pins::read(&mut source, &self.parts.pins, &names)?;
         let events = each(&self.parts.events, |file| events::read(&mut source, file))?;
         let protocol = each(&self.parts.protocol, |file| Ok(vec![source.text(file)?]))?.pop();

@@ -9,6 +9,7 @@ use super::error::{Place, RawError};
 use super::fields::verbatim;
 use super::input::Source;
 use super::json;
+use super::published::Cell;
 use super::rung::RungRecord;
 
 /// The largest file that is read, in bytes.
@@ -34,20 +35,19 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names in a run's environment and rungs.
-    pub(super) fn of(environment: &Environment, rungs: &[RungRecord]) -> Self {
-        let tiers = rungs.iter().filter_map(|rung| rung.key.tier.as_ref());
-        let targets = rungs.iter().map(|rung| &rung.key.target);
-        Self {
-            tiers: environment.tiers.iter().chain(tiers).cloned().collect(),
-            targets: environment
-                .targets
-                .iter()
-                .map(|(name, _)| name)
-                .chain(targets)
-                .cloned()
-                .collect(),
+    /// The names in a run's environment, rungs and published cells.
+    pub(super) fn of(environment: &Environment, rungs: &[RungRecord], cells: &[Cell]) -> Self {
+        let mut names = Self::default();
+        names.tiers.extend(environment.tiers.iter().cloned());
+        names.targets.extend(environment.targets.iter().map(|(target, _)| target.clone()));
+        let rungs = rungs.iter().map(|rung| (&rung.key.tier, &rung.key.target));
+        for (tier, target) in
+            rungs.chain(cells.iter().map(|cell| (&cell.key.tier, &cell.key.target)))
+        {
+            names.tiers.extend(tier.clone());
+            names.targets.insert(target.clone());
         }
+        names
     }
 
     /// Splits `t8-limits` into its tier and the rest; a prefix that is neither

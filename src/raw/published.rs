@@ -1,9 +1,6 @@
 //! Figures that were printed rather than measured.
 
-use std::collections::HashMap;
 use std::fmt;
-
-use super::error::{Place, RawError};
 
 /// What a published run or a published table printed, in file order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -159,18 +156,4 @@ pub struct Burst {
     pub latency_p99_s: Option<f64>,
     pub errors: Option<i64>,
     pub instances_at_end: Option<i64>,
-}
-
-/// Refuses a second row about one thing.
-#[derive(Debug, Default)]
-pub(super) struct Once(HashMap<String, Place>);
-
-impl Once {
-    /// Notes that `what` stands at `place`.
-    pub(super) fn check(&mut self, what: String, place: &Place) -> Result<(), RawError> {
-        match self.0.insert(what.clone(), place.clone()) {
-            Some(first) => Err(RawError::DuplicateRow { what, first, second: place.clone() }),
-            None => Ok(()),
-        }
-    }
 }

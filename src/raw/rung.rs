@@ -153,25 +153,28 @@ pub(super) fn check_unique(rungs: &[RungRecord]) -> Result<(), RawError> {
 
 fn clash(first: &RungRecord, second: &RungRecord) -> RawError {
     let rung = second.key.name();
+    let places = (first.place.clone(), second.place.clone());
+    if first.key != second.key {
+        let difference = difference(&first.key, &second.key);
+        return RawError::AmbiguousRung { rung, first: places.0, second: places.1, difference };
+    }
     let difference = difference(first, second);
-    let (same_key, first, second) =
-        (first.key == second.key, first.place.clone(), second.place.clone());
-    match difference {
-        None => RawError::DuplicateRung { rung, first, second },
-        Some(difference) if same_key => {
-            RawError::ConflictingRung { rung, first, second, difference }
-        }
-        Some(difference) => RawError::AmbiguousRung { rung, first, second, difference },
+    if difference.is_empty() {
+        RawError::DuplicateRung { rung, first: places.0, second: places.1 }
+    } else {
+        RawError::ConflictingRung { rung, first: places.0, second: places.1, difference }
     }
 }
 
-/// The first field in which two rungs differ, in words.
-fn difference(first: &RungRecord, second: &RungRecord) -> Option<String> {
-    let (key, other) = (fields(&first.key), fields(&second.key));
-    let keys = key.into_iter().zip(other);
-    keys.chain(fields(first).into_iter().zip(fields(second)))
-        .find(|((_, first), (_, second))| first != second)
+/// The fields in which two rungs, or two keys, differ; empty where in none.
+fn difference<T: Serialize>(first: &T, second: &T) -> String {
+    let differences: Vec<String> = fields(first)
+        .into_iter()
+        .zip(fields(second))
+        .filter(|((_, first), (_, second))| first != second)
         .map(|((field, first), (_, second))| format!("{field} is {first} there, {second} here"))
+        .collect();
+    differences.join("; ")
 }
 
 fn fields(record: &impl Serialize) -> impl IntoIterator<Item = (String, Value)> {

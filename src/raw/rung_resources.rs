@@ -6,7 +6,8 @@ use super::csv_rows::Table;
 use super::error::RawError;
 use super::fields::{AMOUNT, COUNT, COVERAGE, Fields, Names, Unknown};
 use super::input::Source;
-use super::published::{Once, RungResources};
+use super::once::Once;
+use super::published::RungResources;
 use super::rung::RungRecord;
 use super::rungs::{WINDOW, key};
 

@@ -4,6 +4,8 @@
 //! Fan's type 7, the NumPy default): of n values in order, counted from 0, the
 //! fraction p lies at (n − 1) · p.
 
+use super::{StatsError, finite};
+
 /// Where a percentile lies among values in order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rank {
@@ -52,6 +54,22 @@ pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(rank.between(sorted[rank.lower], sorted[rank.upper]))
 }
 
+/// The percentile at the fraction `p` (0 to 1) of values in any order, which
+/// are put into another. None where there is no value.
+///
+/// # Errors
+/// If a value is not finite, or `p` is no such fraction.
+pub fn select(values: &mut [f64], p: f64) -> Result<Option<f64>, StatsError> {
+    finite(values)?;
+    if !(0.0..=1.0).contains(&p) {
+        return Err(StatsError::NotAProbability { what: "fraction", value: p });
+    }
+    let Some(rank) = Rank::new(values.len(), p) else { return Ok(None) };
+    let (_, &mut lower, above) = values.select_nth_unstable_by(rank.lower, f64::total_cmp);
+    let upper = above.iter().copied().min_by(f64::total_cmp).unwrap_or(lower);
+    Ok(Some(rank.between(lower, upper)))
+}
+
 /// The arithmetic mean of values that come one by one, in one order. What
 /// rounding drops from the sum is carried along (Neumaier), so that millions of
 /// values are added up as well as a few.
@@ -95,6 +113,22 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn selecting_equals_sorting() {
+        let values = [5.0, 1.5, 4.25, 1.5, 9.0, 0.125, 7.0];
+        for count in 1..=values.len() {
+            let mut sorted = values[..count].to_vec();
+            sorted.sort_by(f64::total_cmp);
+            for p in [0.0, 0.1, 0.25, 0.5, 0.9, 0.95, 0.999, 1.0] {
+                let mut shuffled = values[..count].to_vec();
+                assert_eq!(select(&mut shuffled, p), Ok(percentile(&sorted, p)), "{count} {p}");
+            }
+        }
+        assert_eq!(select(&mut [], 0.5), Ok(None));
+        assert!(select(&mut [1.0, f64::NAN], 0.5).is_err());
+        assert!(select(&mut [1.0], 1.5).is_err());
+    }
 
     /// `numpy.percentile(values, [0, 5, 25, 50, 90, 95, 99, 99.9, 100])`.
     #[test]

@@ -211,3 +211,109 @@ fn find_extra(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::store::tests::{Rows, content, store_of};
+    use crate::store::{CheckReport, Store, StoreError};
+
+    fn check(root: &std::path::Path) -> CheckReport {
+        Store::inspect(root).unwrap().check(None).unwrap()
+    }
+
+    fn lines(report: &CheckReport) -> Vec<String> {
+        report.findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_sound_store_is_clean_and_counted() {
+        let folder = store_of(&[("r1", Rows::Old), ("r2", Rows::New)]);
+        let report = check(folder.path());
+        let parquet = content(folder.path()).into_iter().filter(|(p, _)| p.ends_with(".parquet"));
+        let bytes = parquet.map(|(_, bytes)| bytes.len() as u64).sum();
+        assert_eq!(report, CheckReport { findings: vec![], runs: 2, files: 4, bytes });
+        assert!(report.is_clean());
+    }
+
+    #[test]
+    fn an_altered_file_is_found_at_the_same_size_too() {
+        let folder = store_of(&[("r1", Rows::Old)]);
+        let path = folder.path().join("gates/run=r1/part-0.parquet");
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[100] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let report = check(folder.path());
+        assert!(!report.is_clean());
+        let [line] = lines(&report).try_into().unwrap();
+        let (head, found) = line.split_once(", found ").unwrap();
+        let start = "altered: gates/run=r1/part-0.parquet: expected ";
+        let size = format!("{} bytes with sha256 ", bytes.len());
+        assert!(head.starts_with(&format!("{start}{size}")), "{line}");
+        assert!(found.starts_with(&size), "{line}");
+
+        fs::write(&path, "").unwrap();
+        let line = lines(&check(folder.path())).remove(0);
+        assert!(line.contains("found 0 bytes with sha256 e3b0c442"), "{line}");
+    }
+
+    #[test]
+    fn a_missing_file_is_found() {
+        let folder = store_of(&[("r1", Rows::Old)]);
+        fs::remove_file(folder.path().join("pins/run=r1/part-0.parquet")).unwrap();
+        let report = check(folder.path());
+        assert_eq!(lines(&report), ["missing: pins/run=r1/part-0.parquet"]);
+        assert_eq!(report.files, 1);
+    }
+
+    #[test]
+    fn what_no_manifest_names_is_found() {
+        let folder = store_of(&[("r1", Rows::Old)]);
+        let root = folder.path();
+        for folder in ["gates/run=r9", "rungs/run=r1", "pins/run=r1/deep", ".cache/run=r1"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for file in ["gates/run=r9/part-0.parquet", "gates/run=r1/part-1.parquet", "gates/x", "y"] {
+            fs::write(root.join(file), "").unwrap();
+        }
+        fs::write(root.join("manifests/r1.json.orig"), "").unwrap();
+        let paths = [
+            "gates/run=r1/part-1.parquet",
+            "gates/run=r9/",
+            "gates/x",
+            "manifests/r1.json.orig",
+            "pins/run=r1/deep/",
+            "rungs/run=r1/",
+            "y",
+        ];
+        let expected = paths.map(|path| format!("extra: {path}: no manifest names it"));
+        assert_eq!(lines(&check(root)), expected);
+    }
+
+    #[test]
+    fn an_unreadable_manifest_is_found_and_its_files_are_not_called_extra() {
+        let folder = store_of(&[("r1", Rows::Old), ("r2", Rows::Old)]);
+        fs::write(folder.path().join("manifests/r1.json"), "{}").unwrap();
+        let report = check(folder.path());
+        let [line] = lines(&report).try_into().unwrap();
+        assert!(line.starts_with("unreadable: manifests/r1.json: "), "{line}");
+        assert!(line.contains("missing field `schema_version`"), "{line}");
+        assert_eq!(report.runs, 1);
+    }
+
+    #[test]
+    fn only_the_named_runs_are_checked() {
+        let folder = store_of(&[("r1", Rows::Old), ("r2", Rows::Old)]);
+        fs::remove_file(folder.path().join("pins/run=r1/part-0.parquet")).unwrap();
+        fs::write(folder.path().join("gates/run=r1/x"), "").unwrap();
+        fs::write(folder.path().join("gates/run=r2/x"), "").unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let report = store.check(Some(&["r2".to_owned()])).unwrap();
+        assert_eq!(lines(&report), ["extra: gates/run=r2/x: no manifest names it"]);
+        assert_eq!((report.runs, report.files), (1, 2));
+
+        let unknown = store.check(Some(&["r".to_owned()])).unwrap_err();
+        assert!(matches!(unknown, StoreError::NoMatch { name, .. } if name == "r"));
+    }
+}

@@ -20,7 +20,7 @@ pub enum StoreError {
 
     /// A file that was to be hashed could not be read.
     #[error(transparent)]
-    Raw(#[from] RawError),
+    Raw(Box<RawError>),
 
     /// Nothing was ever ingested there.
     #[error("no store at {}: ingest a run first (`tapstat ingest RUN-DIRECTORY`)", .0.display())]
@@ -69,6 +69,12 @@ pub enum StoreError {
         "{}: a commit was interrupted and has to be finished before the store can be read, but the store cannot be written: {source}", path.display()
     )]
     Unfinished { path: PathBuf, source: io::Error },
+}
+
+impl From<RawError> for StoreError {
+    fn from(error: RawError) -> Self {
+        Self::Raw(Box::new(error))
+    }
 }
 
 impl StoreError {

@@ -1,5 +1,6 @@
 //! Manifests: what a run is made of. A run without one does not exist.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -36,10 +37,22 @@ pub struct Manifest {
     pub run: String,
     /// The layout of its run directory.
     pub layout: String,
+    /// What was measured.
+    pub contents: Contents,
     /// The files that were read, sorted by path.
     pub inputs: Vec<InputFile>,
     /// The files of the store that hold the run, sorted by path.
     pub outputs: Vec<OutputFile>,
+}
+
+/// What a run measured: enough to say which protocol was meant without
+/// reading a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// The targets that have a rung or a cell, each with its server.
+    pub targets: BTreeMap<String, String>,
+    /// The tiers, in their order; none in a run without tiers.
+    pub tiers: Vec<String>,
 }
 
 /// One file of the store.
@@ -150,4 +163,82 @@ pub(super) fn read_all(root: &Path) -> Result<(Vec<Manifest>, Vec<Unreadable>), 
 /// The run whose manifest has this file name, if it is one of a manifest.
 pub(super) fn run_of(file: &str) -> Option<&str> {
     file.strip_suffix(".json").filter(|run| RunId::new(run).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            tapstat: "0.1.0".into(),
+            revision: "unknown".into(),
+            run: "r1".into(),
+            layout: "rungs.jsonl".into(),
+            contents: Contents {
+                targets: BTreeMap::from([("argus-1".into(), "argus".into())]),
+                tiers: vec!["8".into()],
+            },
+            inputs: vec![InputFile { path: "rungs.jsonl".into(), size: 3, sha256: "ab".into() }],
+            outputs: vec![OutputFile {
+                table: "rungs".into(),
+                path: "rungs/run=r1/part-0.parquet".into(),
+                rows: 2,
+                size: 4,
+                sha256: "cd".into(),
+            }],
+        }
+    }
+
+    #[test]
+    fn its_file_is_json_for_people() {
+        let expected = r#"{
+  "schema_version": 1,
+  "tapstat": "0.1.0",
+  "revision": "unknown",
+  "run": "r1",
+  "layout": "rungs.jsonl",
+  "contents": {
+    "targets": {
+      "argus-1": "argus"
+    },
+    "tiers": [
+      "8"
+    ]
+  },
+  "inputs": [
+    {
+      "path": "rungs.jsonl",
+      "size": 3,
+      "sha256": "ab"
+    }
+  ],
+  "outputs": [
+    {
+      "table": "rungs",
+      "path": "rungs/run=r1/part-0.parquet",
+      "rows": 2,
+      "size": 4,
+      "sha256": "cd"
+    }
+  ]
+}
+"#;
+        assert_eq!(manifest().to_json(), expected);
+        assert_eq!((manifest().rows("rungs"), manifest().rows("x"), manifest().size()), (2, 0, 4));
+    }
+
+    #[test]
+    fn it_is_read_back_under_its_own_run_only() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(FOLDER)).unwrap();
+        for run in ["r1", "r2"] {
+            fs::write(path(folder.path(), run), manifest().to_json()).unwrap();
+        }
+        let (manifests, unreadable) = read_all(folder.path()).unwrap();
+        assert_eq!(manifests, [manifest()]);
+        let message = unreadable[0].error.to_string();
+        assert!(message.ends_with("it names run r1: ingest the run again"), "{message}");
+    }
 }

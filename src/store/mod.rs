@@ -19,6 +19,8 @@ mod requests;
 pub mod rows;
 pub mod schema;
 mod staging;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 pub use check::{CheckReport, Content, Fault, Finding};
 pub use error::StoreError;
 pub use lock::RunLock;
-pub use manifest::{Manifest, OutputFile, Unreadable};
+pub use manifest::{Contents, Manifest, OutputFile, Unreadable};
 pub use parquet::writer_properties;
 pub use staging::{StagedFile, Staging};
 

@@ -49,3 +49,85 @@ pub fn writer<W: Write + Send>(table: &Table, sink: W) -> Result<ArrowWriter<W>,
         .with_skip_arrow_metadata(true);
     ArrowWriter::try_new_with_options(sink, table.file_schema(), options)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use arrow::array::RecordBatch;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::*;
+    use crate::store::schema::{EventRow, RequestRow, Row, TABLES};
+
+    fn encode(table: &Table, batches: &[RecordBatch]) -> File {
+        let mut writer = writer(table, tempfile::tempfile().unwrap()).unwrap();
+        for batch in batches {
+            writer.write(batch).unwrap();
+        }
+        writer.into_inner().unwrap()
+    }
+
+    #[test]
+    fn every_table_is_read_back_with_its_types() {
+        for table in TABLES {
+            let batch = RecordBatch::new_empty(table.file_schema());
+            let file = encode(table, &[batch]);
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+            assert_eq!(*reader.schema(), table.file_schema(), "{}", table.name);
+        }
+    }
+
+    #[test]
+    fn row_groups_are_bounded_and_have_statistics() {
+        let row = EventRow { t: Some(1.5), kind: "void".into(), ..EventRow::default() };
+        let batch = EventRow::to_batch(&vec![row; ROW_GROUP_ROWS + 1]);
+        let file = encode(&EventRow::TABLE, &[batch]);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let metadata = reader.metadata();
+        let rows: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
+        assert_eq!(rows, [ROW_GROUP_ROWS as i64, 1]);
+        for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+            assert!(column.statistics().is_some(), "{}", column.column_path());
+            assert!(matches!(column.compression(), Compression::ZSTD(_)));
+        }
+    }
+
+    #[test]
+    fn the_file_says_who_wrote_it_and_nothing_of_when() {
+        let file = encode(&EventRow::TABLE, &[EventRow::to_batch(&[EventRow::default()])]);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let metadata = reader.metadata().file_metadata();
+        let writer = concat!("tapstat version ", env!("CARGO_PKG_VERSION"));
+        assert_eq!(metadata.created_by(), Some(writer));
+        assert_eq!(metadata.key_value_metadata(), None);
+    }
+
+    #[test]
+    fn dictionaries_are_for_values_that_come_again() {
+        let file = encode(
+            &RequestRow::TABLE,
+            &[RequestRow::to_batch(&[RequestRow {
+                request_id: Some("a".into()),
+                query_id: Some("Q01-1".into()),
+                ..RequestRow::default()
+            }])],
+        );
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let columns = reader.metadata().row_group(0).columns();
+        let with: Vec<&str> = columns
+            .iter()
+            .filter(|column| column.dictionary_page_offset().is_some())
+            .map(|column| column.column_path().parts()[0].as_str())
+            .collect();
+        for (column, expected) in [
+            ("rung", true),
+            ("query_id", true),
+            ("t_start", false),
+            ("latency_s", false),
+            ("request_id", false),
+        ] {
+            assert_eq!(with.contains(&column), expected, "{column}");
+        }
+    }
+}

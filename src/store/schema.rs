@@ -120,6 +120,14 @@ cell!(i64, Int, Int64Array, |value| *value);
 cell!(f64, Float, Float64Array, |value| *value);
 cell!(bool, Flag, BooleanArray, |value| *value);
 
+/// The name of a field that had to be spelled `r#name`.
+const fn plain(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
 macro_rules! table {
     ($doc:literal $row:ident $name:literal {
         $($column:ident: $type:ty, $unit:literal, $about:literal;)+
@@ -135,7 +143,7 @@ macro_rules! table {
                 name: $name,
                 doc: $doc,
                 columns: &[$(Column {
-                    name: stringify!($column),
+                    name: plain(stringify!($column)),
                     kind: <$type as Cell>::KIND,
                     nullable: <$type as Cell>::NULLABLE,
                     unit: $unit,

@@ -9,7 +9,7 @@ use super::commit::{self, Change, Journal, Move, STAGED_MANIFEST};
 use super::disk;
 use super::error::StoreError;
 use super::lock::{RunLock, StoreLock};
-use super::manifest::{self, Manifest, OutputFile};
+use super::manifest::{self, Contents, Manifest, OutputFile};
 use super::parquet::writer;
 use super::schema::{Row, SCHEMA_VERSION, Table};
 use crate::raw::{Hasher, InputFile, RunId};
@@ -23,6 +23,7 @@ pub struct Staging {
     root: PathBuf,
     folder: PathBuf,
     outputs: Vec<OutputFile>,
+    contents: Contents,
     store_lock: Arc<StoreLock>,
     run_lock: RunLock,
 }
@@ -37,7 +38,8 @@ impl Staging {
         // Of an attempt that was killed.
         disk::remove_tree(&folder)?;
         disk::create_dirs(&folder)?;
-        Ok(Self { root, folder, outputs: Vec::new(), store_lock, run_lock })
+        let contents = Contents::default();
+        Ok(Self { root, folder, outputs: Vec::new(), contents, store_lock, run_lock })
     }
 
     /// The run that is written.
@@ -49,6 +51,11 @@ impl Staging {
     /// with the staging, and out of every reader's sight.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Says what the run measured, for its manifest.
+    pub fn describe(&mut self, contents: Contents) {
+        self.contents = contents;
     }
 
     /// Writes all rows of a table. Without rows there is no file.
@@ -98,7 +105,7 @@ impl Staging {
         if rows == 0 {
             return Ok(());
         }
-        file.file.sync_all().map_err(StoreError::io(&file.path))?;
+        disk::sync_file(&file.path, &file.file)?;
         self.outputs.push(OutputFile {
             table: file.table.to_owned(),
             path: format!("{}/run={}/part-0.parquet", file.table, self.run()),
@@ -123,6 +130,7 @@ impl Staging {
             revision: manifest::REVISION.to_owned(),
             run: self.run().to_string(),
             layout: layout.to_owned(),
+            contents: std::mem::take(&mut self.contents),
             inputs,
             outputs: std::mem::take(&mut self.outputs),
         };

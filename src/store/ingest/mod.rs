@@ -5,10 +5,11 @@ mod inputs;
 mod resources;
 mod samples;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use self::error::IngestError;
-use super::manifest::Manifest;
+use super::manifest::{Contents, Manifest};
 use super::rows;
 use super::schema::{
     AgreementRow, EventRow, GateRow, PinRow, ProtocolRow, PublishedBurstRow, PublishedCellRow,
@@ -16,7 +17,7 @@ use super::schema::{
     PublishedSweepRow, RunRow, RungRow,
 };
 use super::{Staging, Store, StoreError};
-use crate::raw::{Hasher, Place, Published, Run, RunDir, Warning};
+use crate::raw::{self, Hasher, Place, Published, Run, RunDir, Warning};
 
 /// How to ingest.
 #[derive(Debug, Clone)]
@@ -112,11 +113,28 @@ pub fn ingest(
 
     let warnings = std::mem::take(&mut run.warnings);
     let inputs = std::mem::take(&mut run.inputs);
+    staging.describe(contents(&run));
     staging.write_rows(&[RunRow::new(&dir.id, dir.layout, &run)])?;
     write_tables(&mut staging, run, &warnings)?;
     let manifest = staging.commit(dir.layout.name(), inputs)?;
     let outcome = if known.is_some() { Outcome::Replaced } else { Outcome::Ingested };
     Ok((outcome(manifest), warnings))
+}
+
+/// What the run measured: the targets with a rung or a cell, and the tiers.
+fn contents(run: &Run) -> Contents {
+    let rungs = run.rungs.iter().map(|rung| (&rung.key.tier, &rung.key.target, &rung.server));
+    let cells = run.published.cells.iter();
+    let cells = cells.map(|cell| (&cell.key.tier, &cell.key.target, &cell.server));
+    let measured: Vec<_> = rungs.chain(cells).collect();
+    let tiers: BTreeSet<&str> = measured.iter().filter_map(|row| row.0.as_deref()).collect();
+    let numeric = raw::tiers_are_numeric(tiers.iter().map(|tier| Some(*tier)));
+    let mut tiers: Vec<&str> = tiers.into_iter().collect();
+    tiers.sort_by(|a, b| raw::cmp_tiers(Some(a), Some(b), numeric));
+    Contents {
+        targets: measured.iter().map(|row| (row.1.clone(), row.2.clone())).collect(),
+        tiers: tiers.into_iter().map(str::to_owned).collect(),
+    }
 }
 
 /// Writes the tables whose rows are held.

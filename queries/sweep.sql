@@ -1,0 +1,30 @@
+-- A pool of instances under more and more connections, its size left to its scaler.
+--
+-- Rungs whose instances were counted but not prescribed (loops is null);
+-- medians over the repetitions, errors added up, the most instances.
+--| run | | run id
+--| query_class | | path or scenario
+--| concurrency | 1 | connections held
+--| target | | the deployed server
+--| rps | 1/s | throughput
+--| latency_p99_s | s | 99th percentile of latency
+--| errors | 1 | failed requests
+--| instances | 1 | instances at the end
+--| mem_peak_bytes | B | peak memory of the target
+SELECT * FROM (
+  SELECT
+    r.run, r.query_class, r.concurrency, r.target,
+    median(r.rps) AS rps,
+    median(r.latency_p99_s) AS latency_p99_s,
+    sum(r.errors) AS errors,
+    max(r.instances) AS instances,
+    max(u.mem_peak_bytes) AS mem_peak_bytes
+  FROM rungs AS r
+  LEFT JOIN rung_resources AS u ON u.run = r.run AND u.rung = r.rung
+  WHERE r.instances IS NOT NULL AND r.loops IS NULL
+  GROUP BY r.run, r.query_class, r.concurrency, r.target
+  UNION ALL
+  SELECT run, query_class, concurrency, target, rps, latency_p99_s, errors, instances, mem_peak_bytes
+  FROM published_sweep
+) AS both
+ORDER BY run, target, query_class, concurrency

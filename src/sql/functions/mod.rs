@@ -1,0 +1,22 @@
+//! The functions that SQL lacks, over [`crate::stats`].
+
+mod aggregate;
+mod relation;
+mod scalar;
+
+pub(super) use relation::{NO_RUN, RunFunction, bind};
+
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+
+/// Scalar functions: Student's t, half-widths, the beats rule, a refusal.
+pub(super) fn scalars() -> Vec<ScalarUDF> {
+    scalar::all()
+}
+
+/// Aggregates: exact percentiles, a least-squares line.
+pub(super) fn aggregates() -> Vec<AggregateUDF> {
+    vec![
+        AggregateUDF::from(aggregate::Percentile::new()),
+        AggregateUDF::from(aggregate::Line::new()),
+    ]
+}
