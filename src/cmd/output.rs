@@ -1,12 +1,10 @@
 //! Where an answer goes and in what form, by the flags.
 
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, bail};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use clap::ValueEnum;
 use comfy_table::Table;
 
 use super::args::{ColourChoice, OutputArgs};
@@ -35,6 +33,18 @@ impl Output {
             }
             (None, None) => Format::Table,
         };
+        Self::open_as(format, args)
+    }
+
+    /// The output for text that has one form only, whatever the file is called.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn open_text(args: &OutputArgs) -> Result<Self> {
+        Self::open_as(Format::Table, args)
+    }
+
+    fn open_as(format: Format, args: &OutputArgs) -> Result<Self> {
         let sink = match &args.output {
             Some(path) => Sink::file(path)
                 .map_err(|source| ReportError::File { path: path.clone(), source })?,
@@ -89,7 +99,12 @@ impl Output {
         let first = rows.next().transpose()?;
         let form =
             Form { format: self.format, style: self.style, arrow_file: !self.sink.is_stdout() };
-        write_rows::<_, Error>(&mut self.sink, form, schema, first.map(Ok).into_iter().chain(rows))?;
+        write_rows::<_, Error>(
+            &mut self.sink,
+            form,
+            schema,
+            first.map(Ok).into_iter().chain(rows),
+        )?;
         self.finish()
     }
 
@@ -113,17 +128,25 @@ pub fn is_broken_pipe(error: &Error) -> bool {
     })
 }
 
-/// Refuses output flags for a command that writes no answer, only messages.
+/// Refuses `--format` for a command whose answer has one form only.
+///
+/// # Errors
+/// If it is given.
+pub fn refuse_format(args: &OutputArgs, command: &str) -> Result<()> {
+    if args.format.is_some() {
+        bail!("--format has no effect on `tapstat {command}`, which prints lines of text");
+    }
+    Ok(())
+}
+
+/// Refuses output flags for a command that has no answer, only messages.
 ///
 /// # Errors
 /// If one is given.
 pub fn refuse(args: &OutputArgs, command: &str) -> Result<()> {
-    if let Some(format) = args.format {
-        let name = format.to_possible_value().map(|value| value.get_name().to_owned());
-        anyhow::bail!("`tapstat {command}` writes messages only: --format {} has no effect", name.unwrap_or_default());
-    }
-    if let Some(path) = &args.output {
-        anyhow::bail!("`tapstat {command}` writes messages only: --output {} has no effect", Path::display(path));
+    refuse_format(args, command)?;
+    if args.output.is_some() {
+        bail!("--output has no effect on `tapstat {command}`, which prints messages only");
     }
     Ok(())
 }

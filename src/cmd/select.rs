@@ -119,7 +119,8 @@ fn regex_of(glob: &str) -> String {
 
 /// Whether a text is what a name or glob means.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut here) = (0, 0);
     // Where to go on when a star has to take one character more.
     let mut star: Option<(usize, usize)> = None;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
-use super::args::{Global, RunFilter};
+use super::Answer;
+use super::args::{Filters, Global, RunFilter};
 use super::output::Output;
-use super::select::{is_glob, matches};
-use crate::report::{Page, ReportError, Stamp, View, stamped};
+use super::select::{Columns, is_glob, matches, query};
+use crate::report::{Page, ReportError, Stamp, View, footnotes, rows_grid, stamped};
 use crate::sql::{Options, Session};
 use crate::store::Store;
 
@@ -123,6 +124,24 @@ pub fn show(
     }
     let batch = stamped(view, &stamps)?;
     output.rows(&batch.schema(), [Ok(batch)])
+}
+
+/// Shows the rows of a view as they are, figures with all their digits: for
+/// views that have no page of their own.
+///
+/// # Errors
+/// If a filter has no column, the query fails, or the rows cannot be written.
+pub fn show_view(global: &Global, filters: &Filters, columns: &Columns) -> Result<Answer> {
+    let sql = query(columns.view, &filters.cell, columns)?;
+    let session = open_filtered(global, &filters.run)?;
+    let rows = view(&session, columns.view, &sql)?;
+    show(global, &session, &rows, |stamps| {
+        let mut page = Page::new();
+        page.table(rows_grid(&rows.batch().schema(), std::slice::from_ref(rows.batch()))?);
+        page.notes(footnotes(stamps, Vec::new()));
+        Ok(page)
+    })?;
+    Ok(Answer::Yes)
 }
 
 /// The stamps of the runs that the rows are about: all of them where the rows

@@ -32,6 +32,7 @@ pub use format::Format;
 pub use grid::{Align, Cell, Grid, MISSING, Style, Tone};
 pub use page::Page;
 pub use pair::{Pair, reproduce_page, shift_page};
+pub use place::Place;
 pub use resources::resources_page;
 pub use rows::{Form, rows_grid, write_rows};
 pub use sink::Sink;
