@@ -24,5 +24,5 @@ pub struct Args {
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let filters = Filters { run: args.run.clone(), ..Filters::default() };
-    session::show_view(global, &filters, &Columns::none("anomalies"))
+    session::show_view(global, &filters, &Columns::none("anomalies", "run, kind, rung"))
 }

@@ -37,7 +37,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         ingest::ingest_one(global, &store, directory, &IngestOptions::default())?;
     }
     let session = session::open(global, Store::open(&store)?, None)?;
-    verdicts::show(global, &session, &CellFilter::default())?;
+    verdicts::Shown::read(&session, &CellFilter::default())?.show(global, &session)?;
     eprintln!("{}", next_steps(&store));
     Ok(Answer::Yes)
 }

@@ -7,7 +7,8 @@ use super::select::{Columns, query};
 use super::{Answer, session};
 use crate::report::fit_page;
 
-const COLUMNS: Columns = Columns { target: &["target"], ..Columns::none("client_cost") };
+const COLUMNS: Columns =
+    Columns { target: &["target"], ..Columns::none("client_cost", "run, server, target, basis") };
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,6 +10,8 @@ use anyhow::{Error, Result};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::sql::SqlError;
+
 mod args;
 mod output;
 mod select;
@@ -41,7 +43,7 @@ const VERSION: &str =
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: `check` found a fault, or `--check` something void
+  1  the answer is no: `check` found a fault, or what `--check` asks for does not hold
   2  bad usage or bad data; nothing is on standard output then
 
 Examples:
@@ -156,13 +158,18 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// An error and its causes in one line. A cause that an error quotes already is
-/// not said again.
+/// not said again, and what the query engine says is put in words by [`SqlError`].
 fn explain(error: &Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1) {
-        let cause = cause.to_string();
-        if !text.ends_with(&cause) {
-            text += &format!(": {cause}");
+    let mut text = String::new();
+    for cause in error.chain() {
+        let said = cause.to_string();
+        if text.is_empty() {
+            text = said;
+        } else if !text.ends_with(&said) {
+            text += &format!(": {said}");
+        }
+        if cause.is::<SqlError>() {
+            break;
         }
     }
     text

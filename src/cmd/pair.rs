@@ -3,8 +3,9 @@
 use anyhow::{Result, bail};
 
 use super::args::{CellFilter, Global};
+use super::output::Output;
 use super::select::{Columns, literal, query};
-use super::{output, session};
+use super::session;
 use crate::report::{Difference, Facts, Page, Pair, ReportError, View, differences, stamped};
 use crate::sql::Session;
 
@@ -24,42 +25,58 @@ pub struct Runs {
     pub tier: Option<String>,
 }
 
-/// Asks a table function about two runs and shows its answer: as the page for
-/// people, else its rows.
-pub fn show(
-    global: &Global,
-    runs: &Runs,
-    filter: &CellFilter,
-    columns: &Columns,
-    page: impl FnOnce(&View, Pair<'_>) -> Result<Page, ReportError>,
-) -> Result<View> {
-    let store = session::open_store(global)?;
-    let (a, b) = (store.find_run(&runs.a)?.run.clone(), store.find_run(&runs.b)?.run.clone());
-    if a == b {
-        bail!("both names mean run {a}: expected two runs");
-    }
-    let mut arguments = vec![literal(&a), literal(&b)];
-    arguments.extend(runs.tier.as_deref().map(literal));
-    let sql = query(&format!("{}({})", columns.view, arguments.join(", ")), filter, columns)?;
-    let session = session::open(global, store, Some(vec![a.clone(), b.clone()]))?;
-    let view = session::view(&session, columns.view, &sql)?;
+/// What a table function says of two runs.
+pub struct Asked {
+    session: Session,
+    a: String,
+    b: String,
+    /// Its rows.
+    pub view: View,
+}
 
-    let output = output::Output::open(&global.output)?;
-    if view.is_empty() {
-        eprintln!("tapstat: note: the runs have no cell in common that matches");
+impl Asked {
+    /// Asks it.
+    pub fn new(
+        global: &Global,
+        runs: &Runs,
+        filter: &CellFilter,
+        columns: &Columns,
+    ) -> Result<Self> {
+        let store = session::open_store(global)?;
+        let (a, b) = (store.find_run(&runs.a)?.run.clone(), store.find_run(&runs.b)?.run.clone());
+        if a == b {
+            bail!("both names mean run {a}: expected two runs");
+        }
+        let mut arguments = vec![literal(&a), literal(&b)];
+        arguments.extend(runs.tier.as_deref().map(literal));
+        let sql = query(&format!("{}({})", columns.view, arguments.join(", ")), filter, columns)?;
+        let session = session::open(global, store, Some(vec![a.clone(), b.clone()]))?;
+        let view = session::view(&session, columns.view, &sql)?;
+        Ok(Self { session, a, b, view })
     }
-    // The first run's before the second's, whatever their ids.
-    let mut stamps = session::stamps(&session);
-    stamps.sort_by_key(|stamp| stamp.run != a);
-    if output.format.is_page() {
-        let differences = compare(&session, &a, &b)?;
-        let pair = Pair { a: &a, b: &b, differences: &differences, stamps: &stamps };
-        output.page(&page(&view, pair)?)?;
-    } else {
-        let batch = stamped(&view, &stamps)?;
-        output.rows(&batch.schema(), [Ok(batch)])?;
+
+    /// Shows it: as the page for people, else its rows.
+    pub fn show(
+        &self,
+        global: &Global,
+        page: impl FnOnce(&View, Pair<'_>) -> Result<Page, ReportError>,
+    ) -> Result<()> {
+        let output = Output::open(&global.output)?;
+        if self.view.is_empty() {
+            eprintln!("tapstat: note: the runs have no cell in common that matches");
+        }
+        // The first run's before the second's, whatever their ids.
+        let mut stamps = session::stamps(&self.session);
+        stamps.sort_by_key(|stamp| stamp.run != self.a);
+        if output.format.is_page() {
+            let differences = compare(&self.session, &self.a, &self.b)?;
+            let pair = Pair { a: &self.a, b: &self.b, differences: &differences, stamps: &stamps };
+            output.page(&page(&self.view, pair)?)
+        } else {
+            let batch = stamped(&self.view, &stamps)?;
+            output.rows(&batch.schema(), [Ok(batch)])
+        }
     }
-    Ok(view)
 }
 
 /// In what two runs differ, as far as the store knows.

@@ -10,6 +10,8 @@ use crate::report::reproduce_page;
 const COLUMNS: Columns = Columns {
     tier: &["tier_a", "tier_b"],
     target: &["server", "target_a", "target_b"],
+    order: "server, target_a, try_cast(tier_a AS DOUBLE), tier_a, response_format, query_class, \
+            concurrency",
     ..Columns::of_cells("reproduce")
 };
 
@@ -39,13 +41,14 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
-    let view = pair::show(global, &args.runs, &args.filter, &COLUMNS, reproduce_page)?;
+    let asked = pair::Asked::new(global, &args.runs, &args.filter, &COLUMNS)?;
+    if args.check && asked.view.is_empty() {
+        bail!("nothing to check: the runs have no cell in common that matches");
+    }
+    asked.show(global, reproduce_page)?;
     if !args.check {
         return Ok(Answer::Yes);
     }
-    if view.is_empty() {
-        bail!("nothing to check: the runs have no cell in common that matches");
-    }
-    let outcomes = view.texts("outcome")?;
+    let outcomes = asked.view.texts("outcome")?;
     Ok(Answer::of(outcomes.iter().all(|outcome| outcome.as_deref() == Some("tie"))))
 }

@@ -6,6 +6,12 @@ use super::args::{Filters, Global};
 use super::select::Columns;
 use super::{Answer, session};
 
+const COLUMNS: Columns = Columns {
+    order: "run, try_cast(tier AS DOUBLE), tier, target, response_format, query_class, \
+            concurrency, instances, loops",
+    ..Columns::of_cells("instance_scaling")
+};
+
 const EXAMPLES: &str = "\
 Examples:
   tapstat scaling --class 'static-*'
@@ -25,5 +31,5 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
-    session::show_view(global, &args.filters, &Columns::of_cells("instance_scaling"))
+    session::show_view(global, &args.filters, &COLUMNS)
 }

@@ -20,6 +20,9 @@ pub struct Columns {
     pub concurrency: &'static [&'static str],
     /// For `--target`.
     pub target: &'static [&'static str],
+    /// What its rows are sorted by: the order of a view is lost on the way
+    /// through a query about it.
+    pub order: &'static str,
 }
 
 impl Columns {
@@ -32,17 +35,19 @@ impl Columns {
             format: &["response_format"],
             concurrency: &["concurrency"],
             target: &["target"],
+            order: "run, try_cast(tier AS DOUBLE), tier, response_format, query_class, \
+                    concurrency, mode, loop, offered_rps, instances, loops, target",
         }
     }
 
     /// The columns of a view of which no filter knows any.
-    pub const fn none(view: &'static str) -> Self {
-        Self { view, tier: &[], class: &[], format: &[], concurrency: &[], target: &[] }
+    pub const fn none(view: &'static str, order: &'static str) -> Self {
+        Self { view, tier: &[], class: &[], format: &[], concurrency: &[], target: &[], order }
     }
 }
 
 /// The query for those rows of a view (or table function) that the filters let
-/// through, in the view's own order.
+/// through, sorted.
 ///
 /// # Errors
 /// If a filter is given that the view has no column for.
@@ -68,6 +73,7 @@ pub fn query(from: &str, filter: &CellFilter, columns: &Columns) -> Result<Strin
         sql += &format!(" {word} ({})", matches.join(" OR "));
         word = "AND";
     }
+    sql += &format!(" ORDER BY {}", columns.order);
     Ok(sql)
 }
 
@@ -156,7 +162,7 @@ mod tests {
     #[test]
     fn no_filter_takes_all() {
         let sql = query("cells", &CellFilter::default(), &Columns::of_cells("cells")).unwrap();
-        assert_eq!(sql, "SELECT * FROM cells");
+        assert!(sql.starts_with("SELECT * FROM cells ORDER BY run, try_cast(tier AS"), "{sql}");
     }
 
     #[test]
@@ -167,6 +173,7 @@ mod tests {
             ..CellFilter::default()
         };
         let sql = query("cells", &filter, &Columns::of_cells("cells")).unwrap();
+        let (sql, _) = sql.split_once(" ORDER BY ").unwrap();
         assert_eq!(
             sql,
             "SELECT * FROM cells \
@@ -180,14 +187,15 @@ mod tests {
     fn names_cannot_break_out_of_their_quotes() {
         let filter = CellFilter { targets: patterns(&["a' OR 'x"]), ..CellFilter::default() };
         let sql = query("cells", &filter, &Columns::of_cells("cells")).unwrap();
-        assert!(sql.ends_with("IN ('a'' OR ''x'))"), "{sql}");
+        assert!(sql.contains("IN ('a'' OR ''x')) ORDER"), "{sql}");
         assert_eq!(regex_of("a.b+*"), "a\\.b\\+.*");
     }
 
     #[test]
     fn a_filter_without_a_column_is_an_error() {
         let filter = CellFilter { tiers: patterns(&["8"]), ..CellFilter::default() };
-        let error = query("sweep", &filter, &Columns::none("sweep")).unwrap_err().to_string();
+        let error =
+            query("sweep", &filter, &Columns::none("sweep", "run")).unwrap_err().to_string();
         assert_eq!(error, "--tier cannot be used here: `sweep` has no column for it");
     }
 

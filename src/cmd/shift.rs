@@ -7,8 +7,12 @@ use super::select::Columns;
 use super::{Answer, pair};
 use crate::report::shift_page;
 
-const COLUMNS: Columns =
-    Columns { target: &["server", "target_a", "target_b"], ..Columns::of_cells("shift") };
+const COLUMNS: Columns = Columns {
+    target: &["server", "target_a", "target_b"],
+    order: "try_cast(tier AS DOUBLE), tier, server, target_a, response_format, query_class, \
+            concurrency",
+    ..Columns::of_cells("shift")
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +36,6 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
-    pair::show(global, &args.runs, &args.filter, &COLUMNS, shift_page)?;
+    pair::Asked::new(global, &args.runs, &args.filter, &COLUMNS)?.show(global, shift_page)?;
     Ok(Answer::Yes)
 }

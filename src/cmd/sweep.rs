@@ -6,7 +6,12 @@ use super::args::{Filters, Global};
 use super::select::Columns;
 use super::{Answer, session};
 
-const COLUMNS: Columns = Columns { tier: &[], format: &[], ..Columns::of_cells("sweep") };
+const COLUMNS: Columns = Columns {
+    tier: &[],
+    format: &[],
+    order: "run, target, query_class, concurrency",
+    ..Columns::of_cells("sweep")
+};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,8 +7,12 @@ use super::select::{Columns, query};
 use super::{Answer, session};
 use crate::report::tiers_page;
 
-const COLUMNS: Columns =
-    Columns { tier: &["from_tier", "to_tier"], ..Columns::of_cells("tier_changes") };
+const COLUMNS: Columns = Columns {
+    tier: &["from_tier", "to_tier"],
+    order: "run, server, target, try_cast(from_tier AS DOUBLE), from_tier, response_format, \
+            query_class, concurrency, mode, loop, offered_rps, instances, loops",
+    ..Columns::of_cells("tier_changes")
+};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,6 @@
 //! `tapstat verdicts`: which target is faster, where it is a tie, where void.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
@@ -9,6 +9,13 @@ use super::select::{Columns, query};
 use super::{Answer, session};
 use crate::report::{Place, View, verdicts_page};
 use crate::sql::Session;
+
+const COLUMNS: Columns = Columns {
+    target: &[],
+    order: "run, try_cast(tier AS DOUBLE), tier, response_format, query_class, concurrency, mode, \
+            loop, offered_rps, instances, loops",
+    ..Columns::of_cells("verdicts")
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,36 +46,50 @@ pub struct Args {
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let session = session::open_filtered(global, &args.filters.run)?;
-    let verdicts = show(global, &session, &args.filters.cell)?;
+    let shown = Shown::read(&session, &args.filters.cell)?;
+    if args.check && shown.verdicts.is_empty() {
+        bail!("nothing to check: no comparison matches");
+    }
+    shown.show(global, &session)?;
     if !args.check {
         return Ok(Answer::Yes);
-    }
-    if verdicts.is_empty() {
-        bail!("nothing to check: no comparison matches");
     }
     let is_void = |verdict: &Option<String>| {
         verdict.as_deref().is_some_and(|word| matches!(word, "invalid" | "incomplete"))
     };
-    Ok(Answer::of(!verdicts.texts("verdict")?.iter().any(is_void)))
+    Ok(Answer::of(!shown.verdicts.texts("verdict")?.iter().any(is_void)))
 }
 
-/// Shows the verdicts of a session, and gives those shown.
-pub(super) fn show(global: &Global, session: &Session, filter: &CellFilter) -> Result<View> {
-    let cells = query("cells", filter, &Columns::of_cells("cells"))?;
-    let cells = session::view(session, "cells", &cells)?;
-    // A verdict is about all targets: it is kept where one that is shown has a
-    // cell, which no column of its own tells.
-    let of_all = CellFilter { targets: Vec::new(), ..filter.clone() };
-    let verdicts = query("verdicts", &of_all, &Columns::of_cells("verdicts"))?;
-    let mut verdicts = session::view(session, "verdicts", &verdicts)?;
-    if !filter.targets.is_empty() {
-        let shown: BTreeSet<Place> = Place::read(&cells)?.into_iter().collect();
-        let marks = Place::read(&verdicts)?.iter().map(|place| shown.contains(place)).collect();
-        verdicts = verdicts.keep(marks)?;
+/// The verdicts that a filter lets through, and what stands beside them.
+pub(super) struct Shown {
+    cells: View,
+    verdicts: View,
+    targets: BTreeMap<String, Vec<String>>,
+}
+
+impl Shown {
+    /// Asks a session for them.
+    pub fn read(session: &Session, filter: &CellFilter) -> Result<Self> {
+        let cells = query("cells", filter, &Columns::of_cells("cells"))?;
+        let cells = session::view(session, "cells", &cells)?;
+        // A verdict is about all targets: it is kept where one that is shown
+        // has a cell, which no column of its own tells.
+        let of_all = CellFilter { targets: Vec::new(), ..filter.clone() };
+        let verdicts = query("verdicts", &of_all, &COLUMNS)?;
+        let mut verdicts = session::view(session, "verdicts", &verdicts)?;
+        if !filter.targets.is_empty() {
+            let shown: BTreeSet<Place> = Place::read(&cells)?.into_iter().collect();
+            let marks = Place::read(&verdicts)?.iter().map(|place| shown.contains(place)).collect();
+            verdicts = verdicts.keep(marks)?;
+        }
+        let targets = session::targets(session, &filter.targets);
+        Ok(Self { cells, verdicts, targets })
     }
-    let targets = session::targets(session, &filter.targets);
-    session::show(global, session, &verdicts, |stamps| {
-        verdicts_page(&cells, &verdicts, &targets, stamps)
-    })?;
-    Ok(verdicts)
+
+    /// Shows them.
+    pub fn show(&self, global: &Global, session: &Session) -> Result<()> {
+        session::show(global, session, &self.verdicts, |stamps| {
+            verdicts_page(&self.cells, &self.verdicts, &self.targets, stamps)
+        })
+    }
 }

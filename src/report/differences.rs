@@ -259,7 +259,7 @@ pub(super) fn comparable(differences: &[Difference]) -> String {
             other.join(", ")
         ),
         (true, false) => format!(
-            "comparable as far as it is known: one of the runs does not record {}",
+            "not known to be comparable: one of the runs does not record {}",
             unknown.join(", ")
         ),
         (true, true) => "comparable: nothing recorded says that the apparatus differs".to_owned(),
@@ -337,7 +337,7 @@ mod tests {
         );
         assert_eq!(
             comparable(&differences(&a, &b)),
-            "comparable as far as it is known: one of the runs does not record generator workers"
+            "not known to be comparable: one of the runs does not record generator workers"
         );
         let promised = facts("_", Some(12));
         assert!(lines(&a, &promised).contains(&"generator workers: 6 / 12 / true".to_owned()));

@@ -52,7 +52,7 @@ impl Sink {
         if let Some(permissions) = permissions {
             builder.permissions(permissions);
         }
-        let file = BufWriter::new(builder.tempfile_in(folder)?);
+        let file = BufWriter::new(builder.tempfile_in(folder).map_err(without_path)?);
         Ok(Self(Kind::Replace { file, path }))
     }
 
@@ -106,6 +106,14 @@ impl Write for Sink {
     }
 }
 
+/// What the system said of a temporary file, without its name: nobody but us
+/// knows it.
+fn without_path(error: io::Error) -> io::Error {
+    let system = error.get_ref().and_then(|error| error.source());
+    let code = system.and_then(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
+    code.map_or(error, io::Error::from_raw_os_error)
+}
+
 /// What the umask makes of a file for everybody: temporary files are private.
 #[cfg(unix)]
 fn new_file_permissions() -> Option<std::fs::Permissions> {
@@ -150,6 +158,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Sink::file(folder.path()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn an_error_does_not_name_the_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Sink::file(&folder.path().join("none").join("out.csv")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("tapstat"), "{error}");
     }
 
     #[cfg(unix)]
