@@ -46,6 +46,8 @@ impl Sink {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
+        // A folder that is not there is told by the system's own words.
+        folder.metadata()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tapstat-");
         let permissions = old.map(|old| old.permissions()).or_else(new_file_permissions);
@@ -106,12 +108,13 @@ impl Write for Sink {
     }
 }
 
-/// What the system said of a temporary file, without its name: nobody but us
-/// knows it.
+/// What was wrong with a temporary file, without its name, which nobody but us
+/// knows.
 fn without_path(error: io::Error) -> io::Error {
-    let system = error.get_ref().and_then(|error| error.source());
-    let code = system.and_then(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
-    code.map_or(error, io::Error::from_raw_os_error)
+    match error.kind() {
+        io::ErrorKind::Other => error,
+        kind => io::Error::from(kind),
+    }
 }
 
 /// What the umask makes of a file for everybody: temporary files are private.
