@@ -3,9 +3,13 @@
 
 #[path = "all/altered.rs"]
 mod altered;
+#[path = "all/layouts.rs"]
+mod layouts;
 #[path = "all/published.rs"]
 mod published;
 #[path = "all/shipped.rs"]
 mod shipped;
+#[path = "all/small_cases.rs"]
+mod small_cases;
 #[path = "all/support.rs"]
 mod support;
