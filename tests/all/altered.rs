@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::support::{Bench, RunFolder, Rung, ask};
+use super::support::{RunFolder, Rung, Sandbox, ask};
 
 /// t(0.975, n − 1) for n = 2, 3 and 4, as in printed tables.
 const T_975: [f64; 3] = [12.706_204_736_432_1, 4.302_652_729_911_28, 3.182_446_305_284_26];
@@ -201,7 +201,7 @@ fn rungs(class: &str, comparison: &Comparison) -> Vec<Rung> {
 fn judge_runs(repetitions: usize) -> BTreeMap<String, u32> {
     const TIMES: usize = 25;
     let mut reasons = BTreeMap::new();
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     for targets in 1..=TARGETS.len() {
         let mut dice = Dice(7 * targets as u64 + repetitions as u64);
         let alterations = Alteration::ALL.into_iter().cycle().take(TIMES * Alteration::ALL.len());
@@ -218,11 +218,11 @@ fn judge_runs(repetitions: usize) -> BTreeMap<String, u32> {
             expected.insert(class, judge(&comparison, targets));
         }
         let id = format!("{targets}-targets");
-        let run: RunFolder = bench.run(&id);
-        bench.ingest(run.rungs(lines));
+        let run: RunFolder = sandbox.run(&id);
+        sandbox.ingest(run.rungs(lines));
 
         let found: Vec<(String, Option<String>, String)> = ask(
-            &bench.session(),
+            &sandbox.session(),
             &format!("SELECT query_class, verdict, reason FROM verdicts WHERE run = '{id}'"),
         );
         assert_eq!(found.len(), expected.len());
@@ -274,16 +274,16 @@ fn four_repetitions() {
 #[test]
 fn a_target_that_is_nowhere_is_not_missed() {
     // What a run's targets are is said by its cells alone.
-    let bench = Bench::new();
-    let run = bench.run("run");
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("run");
     run.file("environment.json", json!({"target": {"ant": {}, "bee": {}}}).to_string());
     run.rungs([1, 2].map(|repetition| Rung::new("ant", repetition)));
-    let (_, warnings) = bench.try_ingest(&run).unwrap();
+    let (_, warnings) = sandbox.try_ingest(&run).unwrap();
     assert_eq!(
         warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["environment.json: targets without a rung: bee"]
     );
     let verdicts: Vec<(Option<String>, String)> =
-        ask(&bench.session(), "SELECT verdict, reason FROM verdicts");
+        ask(&sandbox.session(), "SELECT verdict, reason FROM verdicts");
     assert_eq!(verdicts, [(None, "one target".to_owned())]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::support::{Bench, RunFolder, Rung, SCALING, ask_one, files, published};
+use super::support::{RunFolder, Rung, SCALING, Sandbox, ask_one, files, published};
 
 const RUN: &str = "20260912T225808Z-d43b538d-layouts";
 
@@ -106,8 +106,8 @@ fn table(rungs: &[Rung]) -> Vec<u8> {
 
 /// What a store holds but for what names the layout: every file but those of
 /// `runs`, the manifest without layout and inputs, the rows of `runs`.
-fn content(bench: &Bench, layout: Layout) -> BTreeMap<String, Vec<u8>> {
-    let mut content = files(&bench.store_path());
+fn content(sandbox: &Sandbox, layout: Layout) -> BTreeMap<String, Vec<u8>> {
+    let mut content = files(&sandbox.store_path());
     content.retain(|path, _| !path.starts_with("runs/") && !path.contains("lock"));
     let name = content.keys().find(|path| path.starts_with("manifests/")).unwrap().clone();
     let mut manifest: Value = serde_json::from_slice(&content[&name]).unwrap();
@@ -118,7 +118,7 @@ fn content(bench: &Bench, layout: Layout) -> BTreeMap<String, Vec<u8>> {
     outputs.retain(|output| output["table"] != "runs");
     content.insert(name, manifest.to_string().into_bytes());
 
-    let session = bench.session();
+    let session = sandbox.session();
     let mut row: Vec<Value> = ask_one(&session, "SELECT * FROM runs");
     let stored = row.iter_mut().find(|cell| **cell == json!(layout.name())).unwrap();
     *stored = Value::Null;
@@ -131,15 +131,15 @@ fn content(bench: &Bench, layout: Layout) -> BTreeMap<String, Vec<u8>> {
 fn assert_same_store(id: &str, rungs: &[Rung], beside: impl Fn(&RunFolder)) {
     let mut first = None;
     for (number, layout) in Layout::ALL.into_iter().enumerate() {
-        let bench = Bench::new();
-        let run = bench.run(id);
+        let sandbox = Sandbox::new();
+        let run = sandbox.run(id);
         let mut rungs = rungs.to_vec();
         let middle = number * 3 % rungs.len();
         rungs.rotate_left(middle);
         layout.write(&run, &rungs);
         beside(&run);
-        bench.ingest(&run);
-        let content = content(&bench, layout);
+        sandbox.ingest(&run);
+        let content = content(&sandbox, layout);
         let first = first.get_or_insert_with(|| content.clone());
         assert_eq!(
             first.keys().collect::<Vec<_>>(),

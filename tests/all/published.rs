@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use tapstat::sql::Session;
 
 use super::shipped::{assert_tier_changes, assert_verdicts};
-use super::support::{Bench, SCALING, ask, ask_one, published, read_csv};
+use super::support::{SCALING, Sandbox, ask, ask_one, published, read_csv};
 
 const FIRST: &str = "20260911T065452Z-41bfc513-tap-compare";
 const TWELVE_PROCESSES: &str = "20260913T115758Z-f79672d9-tap-compare-scaling";
@@ -15,18 +15,18 @@ const TWELVE_PROCESSES: &str = "20260913T115758Z-f79672d9-tap-compare-scaling";
 /// A store of published runs, and what is expected of them.
 struct Published {
     root: PathBuf,
-    bench: Bench,
+    sandbox: Sandbox,
 }
 
 impl Published {
     fn open(runs: &[&str]) -> Option<Self> {
         let root = published()?;
-        let bench = Bench::with_runs(runs.iter().map(|run| root.join(run)).collect::<Vec<_>>());
-        Some(Self { root, bench })
+        let sandbox = Sandbox::with_runs(runs.iter().map(|run| root.join(run)).collect::<Vec<_>>());
+        Some(Self { root, sandbox })
     }
 
     fn session(&self) -> Session {
-        self.bench.session()
+        self.sandbox.session()
     }
 
     fn expected<T: DeserializeOwned>(&self, file: &str) -> Vec<T> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tapstat::sql::Session;
 
-use super::support::{Bench, SCALING, ask, ask_one, read_csv, shipped};
+use super::support::{SCALING, Sandbox, ask, ask_one, read_csv, shipped};
 
 /// A table in `tests/data`.
 fn data(name: &str) -> PathBuf {
@@ -51,24 +51,24 @@ pub fn assert_tier_changes(session: &Session, table: &Path) {
     assert_eq!(found, read_csv(table));
 }
 
-fn bench() -> Bench {
-    Bench::with_runs([shipped(SCALING)])
+fn sandbox() -> Sandbox {
+    Sandbox::with_runs([shipped(SCALING)])
 }
 
 #[test]
 fn sixty_of_sixty_verdicts() {
-    assert_verdicts(&bench().session(), &data("verdicts.csv"));
+    assert_verdicts(&sandbox().session(), &data("verdicts.csv"));
 }
 
 #[test]
 fn tier_changes_by_server() {
-    assert_tier_changes(&bench().session(), &data("tier_changes.csv"));
+    assert_tier_changes(&sandbox().session(), &data("tier_changes.csv"));
 }
 
 #[test]
 fn every_cell_is_as_printed() {
-    let bench = bench();
-    let session = bench.session();
+    let sandbox = sandbox();
+    let session = sandbox.session();
     let counts: (i64, i64, i64, i64) = ask_one(
         &session,
         "SELECT count(*), sum(voided_rungs), sum(CASE WHEN guard_ok THEN 0 ELSE 1 END),
@@ -89,14 +89,15 @@ fn every_cell_is_as_printed() {
 
 #[test]
 fn the_protocol_that_ships_with_it_holds() {
-    let source: (String, i64) = ask_one(&bench().session(), "SELECT source, repetitions FROM rule");
+    let source: (String, i64) =
+        ask_one(&sandbox().session(), "SELECT source, repetitions FROM rule");
     assert_eq!(source, ("protocols/scaling-three-way.toml".to_owned(), 3));
 }
 
 #[test]
 fn a_printed_table_promises_nothing_about_rungs() {
-    let bench = bench();
-    let session = bench.session();
+    let sandbox = sandbox();
+    let session = sandbox.session();
     for view in ["rungs", "rung_resources", "client_cost", "anomalies"] {
         let (rows,): (i64,) = ask_one(&session, &format!("SELECT count(*) FROM {view}"));
         assert_eq!(rows, 0, "{view}");

@@ -3,7 +3,7 @@
 use tapstat::protocol::{Estimator, RuleFlags};
 use tapstat::sql::Options;
 
-use super::support::{Bench, Rung, ask, ask_one};
+use super::support::{Rung, Sandbox, ask, ask_one};
 
 /// Verdict, reason, best, runner-up, ratio.
 type Verdict = (Option<String>, String, Option<String>, Option<String>, Option<f64>);
@@ -14,11 +14,11 @@ fn verdict(rungs: Vec<Rung>) -> Verdict {
 }
 
 fn verdict_by(rungs: Vec<Rung>, rule: RuleFlags) -> Verdict {
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(rungs));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(rungs));
     let options = Options { rule, ..Options::default() };
     ask_one(
-        &bench.session_with(options),
+        &sandbox.session_with(options),
         "SELECT verdict, reason, best, runner_up, ratio FROM verdicts",
     )
 }
@@ -41,11 +41,11 @@ fn failing(rungs: Vec<Rung>, errors: u32) -> Vec<Rung> {
 
 #[test]
 fn one_repetition_has_no_interval() {
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs([Rung::new("a", 1).with("latency_p95_s", 0.5)]));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs([Rung::new("a", 1).with("latency_p95_s", 0.5)]));
     type Cell = (i64, f64, Option<f64>, Option<f64>, Option<f64>, f64, f64, f64, f64, Option<f64>);
     let cell: Cell = ask_one(
-        &bench.session(),
+        &sandbox.session(),
         "SELECT n, rps_mean, rps_half_width, rps_low, rps_high, rps_median, rps_min, rps_max,
            latency_p95_s_mean, latency_p95_s_half_width
          FROM cells",
@@ -57,10 +57,10 @@ fn one_repetition_has_no_interval() {
 
 #[test]
 fn two_repetitions_have_a_wide_interval() {
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(target("a", &[10.0, 12.0])));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(target("a", &[10.0, 12.0])));
     let (mean, half_width): (f64, f64) =
-        ask_one(&bench.session(), "SELECT rps_mean, rps_half_width FROM cells");
+        ask_one(&sandbox.session(), "SELECT rps_mean, rps_half_width FROM cells");
     // s = sqrt(2), t(0.975, 1) = 12.7062…, so t * s / sqrt(2) = t.
     assert_eq!(mean, 11.0);
     assert!((half_width - 12.706_204_736_432_1).abs() < 1e-9, "{half_width}");
@@ -68,10 +68,10 @@ fn two_repetitions_have_a_wide_interval() {
 
 #[test]
 fn the_confidence_is_the_rules() {
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(target("a", &[10.0, 12.0])));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(target("a", &[10.0, 12.0])));
     let rule = RuleFlags { confidence: Some(0.90), ..RuleFlags::default() };
-    let session = bench.session_with(Options { rule, ..Options::default() });
+    let session = sandbox.session_with(Options { rule, ..Options::default() });
     let (half_width,): (f64,) = ask_one(&session, "SELECT rps_half_width FROM cells");
     // t(0.95, 1).
     assert!((half_width - 6.313_751_514_675_04).abs() < 1e-9, "{half_width}");
@@ -82,9 +82,9 @@ fn equal_values_are_a_tie_and_have_no_width() {
     let rungs = [target("a", &[10.0; 3]), target("b", &[10.0; 3])].concat();
     // Of equals, the first by name stands first.
     assert_eq!(verdict(rungs), says("tie", "intervals touch", "a", "b", Some(1.0)));
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(target("a", &[0.1; 3])));
-    let (half_width,): (f64,) = ask_one(&bench.session(), "SELECT rps_half_width FROM cells");
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(target("a", &[0.1; 3])));
+    let (half_width,): (f64,) = ask_one(&sandbox.session(), "SELECT rps_half_width FROM cells");
     assert!(half_width < 1e-15, "{half_width}");
 }
 
@@ -150,15 +150,15 @@ fn zero_requests_are_not_clean() {
     let rungs = [dead.clone(), target("a", &[50.0; 3])].concat();
     assert_eq!(verdict(rungs), says("a", "one clean target", "a", "", None));
 
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(dead));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(dead));
     let cell: (f64, Option<f64>, i64, Option<f64>) = ask_one(
-        &bench.session(),
+        &sandbox.session(),
         "SELECT rps_mean, error_fraction_max, requests, latency_p95_s_mean FROM cells",
     );
     assert_eq!(cell, (0.0, None, 0, None));
     let (elapsed, fraction): (Option<f64>, Option<f64>) =
-        ask_one(&bench.session(), "SELECT max(elapsed_s), max(error_fraction) FROM rungs");
+        ask_one(&sandbox.session(), "SELECT max(elapsed_s), max(error_fraction) FROM rungs");
     assert_eq!((elapsed, fraction), (None, None));
 }
 
@@ -175,14 +175,14 @@ fn a_voided_rung_makes_its_comparison_invalid_and_no_other() {
     let sound = [target("a", &[50.0; 3]), target("b", &[20.0; 3])].concat();
     let mut voided = class("voided", sound.clone());
     voided[4] = voided[4].clone().with("generator_guard_ok", false);
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs([voided, class("sound", sound)].concat()));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs([voided, class("sound", sound)].concat()));
     let verdicts: Vec<(String, String, String)> =
-        ask(&bench.session(), "SELECT query_class, verdict, reason FROM verdicts ORDER BY 1");
+        ask(&sandbox.session(), "SELECT query_class, verdict, reason FROM verdicts ORDER BY 1");
     let expected = [("sound", "a", "beats every other"), ("voided", "invalid", "voided rung")];
     assert_eq!(verdicts, expected.map(|(c, v, r)| (c.to_owned(), v.to_owned(), r.to_owned())));
     let cells: Vec<(String, bool, i64, i64)> = ask(
-        &bench.session(),
+        &sandbox.session(),
         "SELECT target, guard_ok, voided_rungs, n FROM cells
          WHERE query_class = 'voided' ORDER BY target",
     );
@@ -207,12 +207,12 @@ fn guard_max_voids_at_the_peak_and_only_if_given() {
 
 #[test]
 fn three_quarters_of_the_limit_make_a_lower_bound() {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let rungs = [("under", 0.44), ("at", 0.45)]
         .map(|(name, peak)| Rung::new(name, 1).with("generator_cpu_peak", peak));
-    bench.ingest(bench.run("run").rungs(rungs));
+    sandbox.ingest(sandbox.run("run").rungs(rungs));
     let cells: Vec<(String, bool)> =
-        ask(&bench.session(), "SELECT target, lower_bound FROM cells ORDER BY target");
+        ask(&sandbox.session(), "SELECT target, lower_bound FROM cells ORDER BY target");
     assert_eq!(cells, [("at".to_owned(), true), ("under".to_owned(), false)]);
 }
 
@@ -225,23 +225,23 @@ fn without_the_guards_word_nothing_is_known_of_it() {
             .collect()
     };
     let rungs = unguarded([target("a", &[50.0; 3]), target("b", &[20.0; 3])].concat());
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(rungs));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(rungs));
     let cells: Vec<(Option<bool>, Option<i64>)> =
-        ask(&bench.session(), "SELECT guard_ok, voided_rungs FROM cells");
+        ask(&sandbox.session(), "SELECT guard_ok, voided_rungs FROM cells");
     assert_eq!(cells, [(None, None), (None, None)]);
     let verdict: (String, String) =
-        ask_one(&bench.session(), "SELECT verdict, reason FROM verdicts");
+        ask_one(&sandbox.session(), "SELECT verdict, reason FROM verdicts");
     assert_eq!(verdict, ("a".to_owned(), "guard unknown".to_owned()));
 }
 
 #[test]
 fn the_median_can_stand_for_a_cell() {
     let rungs = [target("a", &[100.0, 100.0, 400.0]), target("b", &[150.0; 3])].concat();
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(rungs.clone()));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(rungs.clone()));
     let rule = RuleFlags { estimator: Some(Estimator::Median), ..RuleFlags::default() };
-    let session = bench.session_with(Options { rule: rule.clone(), ..Options::default() });
+    let session = sandbox.session_with(Options { rule: rule.clone(), ..Options::default() });
     let (mean, median, half_width, low, high): (f64, f64, f64, f64, f64) = ask_one(
         &session,
         "SELECT rps_mean, rps_median, rps_half_width, rps_low, rps_high FROM cells
@@ -261,9 +261,9 @@ fn the_median_can_stand_for_a_cell() {
 fn verdict_of_table(header: &str, a: &str, b: &str) -> (String, String) {
     let key = "response_format,query_class,concurrency,target";
     let table = format!("{key},{header}\ncsv,Q01,8,a,{a}\ncsv,Q01,8,b,{b}\n");
-    let bench = Bench::new();
-    bench.ingest(bench.run("table").file("cells.csv", table));
-    ask_one(&bench.session(), "SELECT verdict, reason FROM verdicts")
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("table").file("cells.csv", table));
+    ask_one(&sandbox.session(), "SELECT verdict, reason FROM verdicts")
 }
 
 #[test]
@@ -292,10 +292,10 @@ fn a_table_without_the_guards_columns_says_so() {
 
 /// The tiers of a run in their order, by `tiers` and by the changes between them.
 fn tier_order(tiers: &[&str]) -> (Vec<String>, Vec<(String, String)>) {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let rungs = tiers.iter().map(|tier| Rung::new("a", 1).with("tier", *tier));
-    bench.ingest(bench.run("run").rungs(rungs));
-    let session = bench.session();
+    sandbox.ingest(sandbox.run("run").rungs(rungs));
+    let session = sandbox.session();
     let order: Vec<(String,)> = ask(&session, "SELECT tier FROM tiers ORDER BY place");
     let changes = ask(&session, "SELECT from_tier, to_tier FROM tier_changes");
     (order.into_iter().map(|(tier,)| tier).collect(), changes)
@@ -328,10 +328,10 @@ fn a_step_between_tiers_is_judged_like_a_comparison_but_for_errors() {
         [tier("8", "void", 100.0), voided].concat(),
         tier("8", "missing", 100.0),
     ];
-    let bench = Bench::new();
-    bench.ingest(bench.run("run").rungs(rungs.concat()));
+    let sandbox = Sandbox::new();
+    sandbox.ingest(sandbox.run("run").rungs(rungs.concat()));
     let changes: Vec<(String, String, f64)> = ask(
-        &bench.session(),
+        &sandbox.session(),
         "SELECT query_class, change, ratio FROM tier_changes ORDER BY query_class",
     );
     let expected = [
@@ -349,14 +349,14 @@ fn a_step_between_tiers_is_judged_like_a_comparison_but_for_errors() {
 
 #[test]
 fn two_targets_of_one_server_cannot_be_matched_by_server() {
-    let bench = Bench::new();
+    let sandbox = Sandbox::new();
     let of = |server: &str, names: &[&str]| -> Vec<Rung> {
         names.iter().map(|name| Rung::new(name, 1).with("server", server)).collect()
     };
-    bench.ingest(bench.run("first").rungs(of("s", &["one"])));
-    bench.ingest(bench.run("second").rungs(of("s", &["two", "three"])));
-    bench.ingest(bench.run("third").rungs(of("s", &["two", "three"]).into_iter().rev()));
-    let session = bench.session();
+    sandbox.ingest(sandbox.run("first").rungs(of("s", &["one"])));
+    sandbox.ingest(sandbox.run("second").rungs(of("s", &["two", "three"])));
+    sandbox.ingest(sandbox.run("third").rungs(of("s", &["two", "three"]).into_iter().rev()));
+    let session = sandbox.session();
     let error = session.query("SELECT * FROM reproduce('first', 'second')").unwrap_err();
     let message = error.to_string();
     assert!(message.contains("run second has several targets of server s"), "{message}");

@@ -8,6 +8,8 @@ use arrow::json::WriterBuilder;
 use arrow::json::writer::JsonArray;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use snapbox::cmd::Command;
+use snapbox::{Assert, Data};
 use tapstat::raw::Warning;
 use tapstat::sql::{Options, Session};
 use tapstat::store::ingest::{IngestError, IngestOptions, Outcome, ingest};
@@ -34,36 +36,61 @@ pub fn shipped(run: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("runs").join(run)
 }
 
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_tapstat");
+
+/// Compares with golden files, which `SNAPSHOTS=overwrite cargo test` rewrites.
+pub fn assert() -> Assert {
+    Assert::new().action_env(snapbox::assert::DEFAULT_ACTION_ENV)
+}
+
+/// A file of the source tree, as a golden one.
+pub fn golden(path: &str) -> Data {
+    Data::read_from(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path), None)
+}
+
 /// A scratch folder with run directories and one store; it goes with the value.
-pub struct Bench {
+pub struct Sandbox {
     root: TempDir,
 }
 
-impl Bench {
+impl Sandbox {
     pub fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap() }
     }
 
-    /// A bench whose store has these runs already.
+    /// A sandbox whose store has these runs already.
     pub fn with_runs(runs: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
-        let bench = Self::new();
+        let sandbox = Self::new();
         for run in runs {
-            bench.ingest(run);
+            sandbox.ingest(run);
         }
-        bench
+        sandbox
     }
 
-    pub fn path(&self) -> &Path {
-        self.root.path()
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
     }
 
     pub fn store_path(&self) -> PathBuf {
-        self.path().join("store")
+        self.path("store")
+    }
+
+    /// The program with these arguments, called in the folder, with nothing of
+    /// the caller's environment that it looks at.
+    pub fn tapstat(&self, arguments: &[&str]) -> Command {
+        Command::new(PROGRAM)
+            .with_assert(assert())
+            .current_dir(self.root.path())
+            .env_remove("TAPSTAT_STORE")
+            .env_remove("NO_COLOR")
+            .args(arguments)
     }
 
     /// An empty run directory.
     pub fn run(&self, id: &str) -> RunFolder {
-        let path = self.path().join("runs").join(id);
+        let path = self.path("runs").join(id);
         fs::create_dir_all(&path).unwrap();
         RunFolder { path }
     }
