@@ -1,1 +1,4 @@
-//! Integration tests.
+//! Integration tests: one program, a module per theme.
+
+mod cli;
+mod support;
