@@ -17,7 +17,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// An empty folder.
     pub fn new() -> Self {
-        Self { folder: TempDir::new().unwrap() }
+        Self { folder: TempDir::new().expect("a temporary folder") }
     }
 
     /// A folder whose `store` holds the run that ships with the project.
