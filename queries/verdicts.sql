@@ -27,7 +27,7 @@
 WITH judged AS (
   SELECT
     c.run, c.tier, c.response_format, c.query_class, c.concurrency, c.mode, c.loop, c.offered_rps,
-    c.instances, c.loops, c.target, c.rps_low, c.rps_high, c.voided_rungs, c.guard_ok,
+    c.instances, c.loops, c.target, c.rps_low, c.rps_high, c.guard_ok,
     u.tie_floor,
     CASE WHEN u.estimator = 'median' THEN coalesce(c.rps_median, c.rps_mean) ELSE c.rps_mean END
       AS point,
@@ -66,7 +66,7 @@ compared AS (
     run, tier, response_format, query_class, concurrency, mode, loop, offered_rps, instances, loops,
     count(*) AS targets,
     sum(CASE WHEN clean THEN 1 ELSE 0 END) AS clean_targets,
-    sum(coalesce(voided_rungs, 0)) AS voided_rungs,
+    bool_or(NOT guard_ok) AS voided,
     bool_or(guard_ok IS NULL) AS guard_unknown,
     max(CASE WHEN place = 1 AND clean THEN target END) AS best,
     max(CASE WHEN place = 1 AND clean THEN point END) AS best_point,
@@ -88,7 +88,7 @@ decided AS (
     CASE
       WHEN t.run_targets = 1 THEN NULL
       WHEN c.targets < t.run_targets THEN 'incomplete'
-      WHEN c.voided_rungs > 0 THEN 'invalid'
+      WHEN c.voided THEN 'invalid'
       WHEN c.clean_targets = 0 THEN 'invalid'
       WHEN c.clean_targets = 1 OR NOT c.undecided THEN c.best
       ELSE 'tie'
@@ -96,7 +96,7 @@ decided AS (
     CASE
       WHEN t.run_targets = 1 THEN 'one target'
       WHEN c.targets < t.run_targets THEN 'missing cell'
-      WHEN c.voided_rungs > 0 THEN 'voided rung'
+      WHEN c.voided THEN 'voided rung'
       WHEN c.guard_unknown THEN 'guard unknown'
       WHEN c.clean_targets = 0 THEN 'no clean target'
       WHEN c.clean_targets = 1 THEN 'one clean target'

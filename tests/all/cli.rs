@@ -1,11 +1,13 @@
 //! The command line: help, exit codes, where output goes and in what form.
 
+#[path = "cli/formats.rs"]
 mod formats;
+#[path = "cli/pages.rs"]
 mod pages;
 
 use snapbox::{file, str};
 
-use crate::support::{Sandbox, shipped_run};
+use crate::sandbox::{Sandbox, shipped_run};
 
 /// Every command, as the help lists them.
 const COMMANDS: &[&str] = &[
@@ -22,6 +24,7 @@ const COMMANDS: &[&str] = &[
     "scaling",
     "sweep",
     "anomalies",
+    "hypotheses",
     "sql",
     "check",
     "remove",
@@ -31,9 +34,9 @@ const COMMANDS: &[&str] = &[
 fn help() {
     let sandbox = Sandbox::new();
     let help = sandbox.tapstat(&["-h"]).assert().success().stderr_eq("");
-    help.stdout_eq(file!["help.stdout"]);
+    help.stdout_eq(file!["cli/help.stdout"]);
     let help = sandbox.tapstat(&["verdicts", "--help"]).assert().success().stderr_eq("");
-    help.stdout_eq(file!["help-verdicts.stdout"]);
+    help.stdout_eq(file!["cli/help-verdicts.stdout"]);
 }
 
 #[test]
@@ -176,7 +179,7 @@ fn the_store_is_named_by_flag_then_environment() {
 fn a_demonstration_has_a_store_of_its_own() {
     let sandbox = Sandbox::new();
     let demo = sandbox.tapstat(&["demo"]).env("TAPSTAT_STORE", "mine").assert().success();
-    demo.stdout_eq(file!["demo.stdout"]).stderr_eq(file!["demo.stderr"]);
+    demo.stdout_eq(file!["cli/demo.stdout"]).stderr_eq(file!["cli/demo.stderr"]);
     assert!(sandbox.path("demo-store/manifests").is_dir());
     assert!(!sandbox.path("mine").exists());
 }

@@ -2,7 +2,7 @@
 
 use snapbox::file;
 
-use crate::support::Sandbox;
+use crate::sandbox::Sandbox;
 
 #[test]
 fn cells() {

@@ -6,7 +6,7 @@ use arrow::ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use snapbox::{IntoData, str};
 
-use crate::support::{Sandbox, sources};
+use crate::sandbox::{Sandbox, sources};
 
 /// A row with a null and an empty text; nothing where `1` is replaced by `0`.
 const QUERY: &str = "SELECT 'a,b' AS name, '' AS empty, CAST(NULL AS DOUBLE) AS nothing, \
