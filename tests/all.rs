@@ -13,8 +13,6 @@ mod layouts;
 mod published;
 #[path = "all/resources.rs"]
 mod resources;
-#[path = "all/sandbox.rs"]
-mod sandbox;
 #[path = "all/schemas.rs"]
 mod schemas;
 #[path = "all/shipped.rs"]
