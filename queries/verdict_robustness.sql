@@ -19,7 +19,7 @@
 --| tie_floor_20 | | the verdict with a tie floor of 20%
 --| medians | | the verdict with medians, null without rungs
 --| welch | | the verdict by Welch's t-test, null without intervals
---| welch_p | | its p after Holm's correction
+--| welch_p | fraction | its p after Holm's correction
 --| without_one | | the repetitions whose absence changes the verdict
 --| detectable | fraction | smallest relative difference that would have been shown
 --| tie | | shown or not decided, where the verdict is a tie

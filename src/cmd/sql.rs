@@ -11,7 +11,7 @@ use super::args::{Global, RunFilter};
 use super::output::{self, Output};
 use super::{Answer, session};
 use crate::report::{Align, Grid, Page};
-use crate::sql::{Relation, RelationColumn, RelationKind};
+use crate::sql::{Relation, RelationColumn, RelationKind, view_sql};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,8 +58,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let session = || session::open_filtered(global, &args.run);
     if let Some(view) = &args.show {
         output::refuse_format(&global.output, "sql --show")?;
-        let session = session()?;
-        let sql = session.view_sql(view)?;
+        let sql = view_sql(view, global.store.queries.as_deref())?;
         Output::open_text(&global.output)?.text(&format!("{}\n", sql.trim_end()))?;
     } else if args.tables {
         let relations = session()?.catalog()?;

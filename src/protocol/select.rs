@@ -7,8 +7,13 @@ use super::file::{Protocol, ProtocolError};
 use super::rule::{Rule, RuleFlags};
 
 /// The protocols that ship with the program: (file name, text).
-const SHIPPED: &[(&str, &str)] =
-    &[("scaling-three-way.toml", include_str!("../../protocols/scaling-three-way.toml"))];
+const SHIPPED: &[(&str, &str)] = &[
+    ("scaling-three-way.toml", include_str!("../../protocols/scaling-three-way.toml")),
+    (
+        "scaling-three-way-supplementary.toml",
+        include_str!("../../protocols/scaling-three-way-supplementary.toml"),
+    ),
+];
 
 /// The protocols that ship with the program, each with its file name.
 ///
@@ -108,7 +113,11 @@ mod tests {
             source(&measured(&targets, &["8", "16", "24"])),
             "protocols/scaling-three-way.toml"
         );
-        assert_eq!(source(&measured(&targets, &["24"])), "defaults");
+        assert_eq!(
+            source(&measured(&targets, &["24"])),
+            "protocols/scaling-three-way-supplementary.toml"
+        );
+        assert_eq!(source(&measured(&targets, &["8"])), "defaults");
         assert_eq!(source(&measured(&targets[..2], &["8", "16", "24"])), "defaults");
     }
 

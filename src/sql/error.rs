@@ -81,14 +81,24 @@ fn suggestion(name: &Option<String>) -> String {
     name.as_ref().map(|name| format!(": did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// DataFusion's message without its backtrace and without the name of the
+/// DataFusion's message without its backtrace, and without the name of the
 /// error's kind where that says nothing to a user.
 fn plain(error: &DataFusionError) -> String {
-    let text = error.strip_backtrace();
-    let text = text.trim_end();
-    ["Error during planning: ", "Execution error: ", "Schema error: ", "SQL error: "]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix))
-        .unwrap_or(text)
-        .to_owned()
+    match error {
+        DataFusionError::Context(context, source) => format!("{context}: {}", plain(source)),
+        DataFusionError::Diagnostic(_, source) => plain(source),
+        DataFusionError::SQL(source, _) => {
+            let text = source.to_string();
+            text.strip_prefix("sql parser error: ").unwrap_or(&text).to_owned()
+        }
+        other => {
+            let text = other.strip_backtrace();
+            let text = text.trim_end();
+            ["Error during planning: ", "Execution error: ", "Schema error: "]
+                .iter()
+                .find_map(|prefix| text.strip_prefix(prefix))
+                .unwrap_or(text)
+                .to_owned()
+        }
+    }
 }

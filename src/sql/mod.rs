@@ -14,4 +14,6 @@ mod table;
 mod views;
 
 pub use error::SqlError;
-pub use session::{Answer, Judged, Options, Relation, RelationColumn, RelationKind, Rows, Session};
+pub use session::{
+    Answer, Judged, Options, Relation, RelationColumn, RelationKind, Rows, Session, view_sql,
+};

@@ -1,7 +1,7 @@
 //! Opening a session, and asking it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -15,6 +15,7 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::local::LocalFileSystem;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::{DFParserBuilder, Statement};
 use futures::StreamExt;
 use tokio::runtime::Runtime;
 
@@ -234,7 +235,7 @@ impl Session {
         let plan = self
             .context
             .state()
-            .create_logical_plan(sql)
+            .statement_to_plan(one_statement(sql)?)
             .await
             .map_err(|error| self.explain(error))?;
         SQLOptions::new()
@@ -257,31 +258,8 @@ impl Session {
             return error.into();
         };
         let name = TableReference::parse_str(name).table().to_owned();
-        let suggested = self.nearest(&name);
+        let suggested = nearest(&name);
         SqlError::UnknownTable { name, suggested }
-    }
-
-    fn nearest(&self, name: &str) -> Option<String> {
-        let known = TABLES
-            .iter()
-            .map(|table| table.name)
-            .chain(["rule", "containers"])
-            .chain(self.views.iter().map(|view| view.name));
-        known
-            .map(|known| (strsim::damerau_levenshtein(name, known), known))
-            .filter(|(distance, known)| *distance <= known.len().max(name.len()) / 3 + 1)
-            .min()
-            .map(|(_, known)| known.to_owned())
-    }
-
-    /// The SQL of a view or table function.
-    ///
-    /// # Errors
-    /// If there is none of that name.
-    pub fn view_sql(&self, name: &str) -> Result<&str, SqlError> {
-        self.views.iter().find(|view| view.name == name).map(|view| view.sql.as_str()).ok_or_else(
-            || SqlError::UnknownView { name: name.to_owned(), suggested: self.nearest(name) },
-        )
     }
 
     /// Every table, view and table function, with its columns.
@@ -372,6 +350,37 @@ impl Iterator for Rows<'_> {
         let batch = self.session.runtime.block_on(self.stream.next())?;
         Some(batch.map_err(SqlError::from))
     }
+}
+
+/// The one statement that a text is.
+fn one_statement(sql: &str) -> Result<Statement, SqlError> {
+    let mut statements = DFParserBuilder::new(sql).build()?.parse_statements()?;
+    match (statements.pop_front(), statements.len()) {
+        (Some(statement), 0) => Ok(statement),
+        (first, rest) => Err(SqlError::Statements(rest + usize::from(first.is_some()))),
+    }
+}
+
+/// The table or view whose name is most like that, if one is.
+fn nearest(name: &str) -> Option<String> {
+    let known =
+        TABLES.iter().map(|table| table.name).chain(["rule", "containers"]).chain(views::names());
+    known
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, known)| *distance <= known.len().max(name.len()) / 3 + 1)
+        .min()
+        .map(|(_, known)| known.to_owned())
+}
+
+/// The SQL of a view or table function: of the folder of queries if it has the
+/// file, else the one that ships.
+///
+/// # Errors
+/// If there is none of that name, or its file cannot be read.
+pub fn view_sql(name: &str, queries: Option<&Path>) -> Result<String, SqlError> {
+    let view = views::load(queries)?.into_iter().find(|view| view.name == name);
+    view.map(|view| view.sql)
+        .ok_or_else(|| SqlError::UnknownView { name: name.to_owned(), suggested: nearest(name) })
 }
 
 /// The files of one table that the manifests name.

@@ -95,6 +95,11 @@ impl View {
     }
 }
 
+/// The names of all views and table functions.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|shipped| shipped.name)
+}
+
 /// Every view, with the files of `folder` in place of the shipped ones where
 /// it has them.
 ///
