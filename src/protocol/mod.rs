@@ -1,7 +1,8 @@
 //! What will be measured and how it is judged: the protocol file, and which
-//! protocol holds for a run.
+//! protocol holds for a run, and whether it was frozen before.
 
 mod file;
+pub mod prereg;
 mod rule;
 mod select;
 
