@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 
 use comfy_table::{
-    Attribute, Cell as Drawn, CellAlignment, Color, ContentArrangement, ContentLineStyle,
-    LineStyle, Table, TableStyle,
+    Attribute, Cell as Drawn, CellAlignment, Color, ColumnConstraint, ContentArrangement,
+    ContentLineStyle, LineStyle, Table, TableStyle, Width,
 };
 
 /// What stands where there is no figure.
 pub const MISSING: &str = "—";
+
+/// Columns of the terminal between two columns of a table.
+const GAP: usize = 2;
 
 /// How tables are drawn for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -119,8 +122,12 @@ impl Grid {
         for row in &self.rows {
             table.add_row(row.iter().map(|cell| draw(cell, style.colour)));
         }
+        let least = style.width.and_then(|width| self.least_widths(width)).unwrap_or_default();
         for (index, (_, align)) in self.columns.iter().enumerate() {
             if let Some(column) = table.column_mut(index) {
+                if let Some(&least) = least.get(index) {
+                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+                }
                 column.set_padding((0, 1)).set_cell_alignment(match align {
                     Align::Left => CellAlignment::Left,
                     Align::Right => CellAlignment::Right,
@@ -130,6 +137,26 @@ impl Grid {
         let mut text = table.trim_fmt();
         text.push('\n');
         text
+    }
+
+    /// How narrow each column may become in a terminal of that width: no cell
+    /// is folded and names only between their words, or at least no cell is.
+    /// `None` where the width is not enough for that.
+    fn least_widths(&self, width: u16) -> Option<Vec<u16>> {
+        let longest = |parts: &mut dyn Iterator<Item = &str>| {
+            parts.map(|part| part.chars().count()).max().unwrap_or(0)
+        };
+        let cells: Vec<usize> = (0..self.columns.len())
+            .map(|index| longest(&mut self.rows.iter().flat_map(|row| row[index].text.lines())))
+            .collect();
+        let names = self.columns.iter().map(|(name, _)| longest(&mut name.split(' ')));
+        let both = cells.iter().zip(names).map(|(&cell, name)| cell.max(name)).collect();
+        [both, cells].into_iter().find_map(|least: Vec<usize>| {
+            let needed: usize = least.iter().map(|width| width + GAP).sum();
+            // The boundary is that of the column, with what pads it.
+            let least = least.into_iter().map(|width| u16::try_from(width + 1).ok());
+            (needed <= usize::from(width)).then(|| least.collect())?
+        })
     }
 
     /// The table as Markdown, its columns padded so that it reads as it is.
@@ -234,6 +261,26 @@ mix              —
         let text = grid().to_terminal(Style { width: Some(18), colour: false });
         assert!(text.lines().all(|line| line.chars().count() <= 18), "{text}");
         assert!(text.contains("±37.9"), "{text}");
+    }
+
+    #[test]
+    fn names_are_folded_between_words_before_cells_are() {
+        let mut grid =
+            Grid::new([("egernia-scaling3 p95 (s)", Align::Right), ("verdict", Align::Left)]);
+        grid.push(vec!["0.022 ±0.000".into(), "egernia-scaling3".into()]);
+        assert_eq!(
+            grid.to_terminal(Style { width: Some(35), colour: false }),
+            "\
+───────────────────────────────────
+egernia-scaling3  verdict
+         p95 (s)
+───────────────────────────────────
+    0.022 ±0.000  egernia-scaling3
+───────────────────────────────────
+"
+        );
+        let narrow = grid.to_terminal(Style { width: Some(32), colour: false });
+        assert!(narrow.contains("0.022 ±0.000  egernia-scaling3"), "{narrow}");
     }
 
     #[test]

@@ -3,12 +3,14 @@
 
 mod cells;
 mod csv;
+mod differences;
 mod error;
 pub mod figure;
 mod fit;
 mod format;
 mod grid;
 mod page;
+mod pair;
 mod place;
 mod resources;
 mod rows;
@@ -23,11 +25,14 @@ mod view;
 mod wide;
 
 pub use cells::cells_page;
+pub use differences::{Difference, Facts, differences};
 pub use error::ReportError;
 pub use fit::fit_page;
 pub use format::Format;
 pub use grid::{Align, Cell, Grid, MISSING, Style, Tone};
 pub use page::Page;
+pub use pair::{Pair, reproduce_page, shift_page};
+pub use place::Place;
 pub use resources::resources_page;
 pub use rows::{Form, rows_grid, write_rows};
 pub use sink::Sink;

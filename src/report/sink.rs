@@ -46,13 +46,15 @@ impl Sink {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
+        // A folder that is not there is told by the system's own words.
+        folder.metadata()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tapstat-");
         let permissions = old.map(|old| old.permissions()).or_else(new_file_permissions);
         if let Some(permissions) = permissions {
             builder.permissions(permissions);
         }
-        let file = BufWriter::new(builder.tempfile_in(folder)?);
+        let file = BufWriter::new(builder.tempfile_in(folder).map_err(without_path)?);
         Ok(Self(Kind::Replace { file, path }))
     }
 
@@ -106,6 +108,15 @@ impl Write for Sink {
     }
 }
 
+/// What was wrong with a temporary file, without its name, which nobody but us
+/// knows.
+fn without_path(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::Other => error,
+        kind => io::Error::from(kind),
+    }
+}
+
 /// What the umask makes of a file for everybody: temporary files are private.
 #[cfg(unix)]
 fn new_file_permissions() -> Option<std::fs::Permissions> {
@@ -150,6 +161,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Sink::file(folder.path()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn an_error_does_not_name_the_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Sink::file(&folder.path().join("none").join("out.csv")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("tapstat"), "{error}");
     }
 
     #[cfg(unix)]

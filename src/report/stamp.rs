@@ -109,20 +109,21 @@ pub fn method_notes(stamps: &[Stamp], n: &[Option<i64>]) -> Vec<String> {
     notes
 }
 
-/// One line for all runs where they agree, else one for each.
+/// One line for all runs where they agree, else one for each group that does.
 fn said_once(what: &str, stamps: &[Stamp], text: impl Fn(&Stamp) -> String) -> Vec<String> {
-    let texts: Vec<String> = stamps.iter().map(text).collect();
-    match texts.split_first() {
-        None => Vec::new(),
-        Some((first, others)) if others.iter().all(|other| other == first) => {
-            vec![format!("{what}: {first}")]
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for stamp in stamps {
+        let text = text(stamp);
+        match groups.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, runs)) => runs.push(&stamp.run),
+            None => groups.push((text, vec![&stamp.run])),
         }
-        Some(_) => stamps
-            .iter()
-            .zip(&texts)
-            .map(|(stamp, text)| format!("{what} of {}: {text}", stamp.run))
-            .collect(),
     }
+    if let [(text, _)] = groups.as_slice() {
+        return vec![format!("{what}: {text}")];
+    }
+    let line = |(text, runs): (String, Vec<&str>)| format!("{what} of {}: {text}", runs.join(", "));
+    groups.into_iter().map(line).collect()
 }
 
 /// How many repetitions the cells have, for footnotes.
@@ -148,7 +149,7 @@ pub fn repetition_note(n: &[Option<i64>]) -> Option<String> {
 
 /// Rows with two more columns: the rule that judged them, and the sha256 of the
 /// inputs of their run. Rows without a column `run` are about all of the runs,
-/// whose hashes they carry joined by `+`.
+/// whose rules and hashes they carry joined by `+`.
 ///
 /// # Errors
 /// If a column `run` is no text.
@@ -166,11 +167,13 @@ pub fn stamped(view: &View, stamps: &[Stamp]) -> Result<RecordBatch, ReportError
             found.iter().map(|found| found.map(|(_, hash)| *hash)).collect::<StringArray>(),
         )
     } else {
-        let rule = stamps.first().map(Stamp::rule_text);
+        let mut rules: Vec<String> = stamps.iter().map(Stamp::rule_text).collect();
+        rules.dedup();
+        let rule = rules.join(" + ");
         let hashes: Vec<&str> = stamps.iter().map(|stamp| &*stamp.inputs_sha256).collect();
         let hashes = hashes.join("+");
         (
-            (0..view.len()).map(|_| rule.as_deref()).collect::<StringArray>(),
+            (0..view.len()).map(|_| Some(&*rule)).collect::<StringArray>(),
             (0..view.len()).map(|_| Some(&*hashes)).collect::<StringArray>(),
         )
     };

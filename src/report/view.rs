@@ -1,7 +1,7 @@
 //! The rows of a view, read by the names of its columns.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::{cast, concat_batches};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{cast, concat_batches, filter_record_batch};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef};
 
 use super::ReportError;
@@ -35,6 +35,20 @@ impl View {
     /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether it has a column of that name.
+    pub fn has(&self, column: &str) -> bool {
+        self.batch.column_by_name(column).is_some()
+    }
+
+    /// The rows whose mark is true.
+    ///
+    /// # Errors
+    /// If there are more or fewer marks than rows.
+    pub fn keep(&self, marks: Vec<bool>) -> Result<Self, ReportError> {
+        let batch = filter_record_batch(&self.batch, &BooleanArray::from(marks))?;
+        Ok(Self { name: self.name, batch })
     }
 
     /// All rows.

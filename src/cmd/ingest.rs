@@ -1,0 +1,138 @@
+//! `tapstat ingest`: run directories into the store.
+
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::args::Global;
+use super::{Answer, output, session};
+use crate::report::figure::{counted, thousands};
+use crate::store::ingest::{IngestOptions, Outcome, Progress, ingest};
+use crate::store::{Manifest, Store};
+
+const EXAMPLES: &str = "\
+Examples:
+  tapstat ingest runs/*/
+  tapstat ingest --store /data/store 20260912T225808Z-d43b538d-tap-compare-scaling
+  tapstat ingest --replace 20260912T225808Z-d43b538d-tap-compare-scaling";
+
+/// Bring run directories into the store
+///
+/// A run directory is never changed. The same files give the same store, byte
+/// for byte; a run that the store has from the same files is left as it is.
+/// What was read past is printed as a warning, and stored in the table `events`.
+///
+/// Directories are ingested one after the other: the first that cannot be ends
+/// the command, and those before it are in the store.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Run directories, named `<UTC stamp>-<8 hex of the commit>-<label>`
+    #[arg(value_name = "DIR", required = true)]
+    pub directories: Vec<PathBuf>,
+
+    /// Rebuild runs that the store has, also from other files
+    #[arg(long)]
+    pub replace: bool,
+
+    /// Threads that parse and encode samples [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+}
+
+pub fn run(args: &Args, global: &Global) -> Result<Answer> {
+    output::refuse(&global.output, "ingest")?;
+    let mut options = IngestOptions { replace: args.replace, ..IngestOptions::default() };
+    if let Some(threads) = args.threads {
+        options.threads = threads.get();
+    }
+    let path = global.store.path();
+    for directory in &args.directories {
+        ingest_one(global, &path, directory, &options)?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// Ingests one run directory, and says what came of it.
+pub(super) fn ingest_one(
+    global: &Global,
+    store: &Path,
+    directory: &Path,
+    options: &IngestOptions,
+) -> Result<()> {
+    let store = Store::create(store)?;
+    let bar = Bar::new();
+    let result = ingest(&store, directory, options, &bar);
+    bar.finish();
+    let (outcome, warnings) = result?;
+    for warning in warnings {
+        eprintln!("tapstat: warning: {}: {warning}", outcome.manifest().run);
+    }
+    let word = match outcome {
+        Outcome::Ingested(_) => "ingested",
+        Outcome::Replaced(_) => "replaced",
+        Outcome::Unchanged(_) => "unchanged",
+    };
+    let root = store.root().to_owned();
+    drop(store);
+    eprintln!("{word} {}", contents(global, &root, outcome.manifest())?);
+    Ok(())
+}
+
+/// A run in a line, `RUN: 540 rungs, 4,407,102 requests (layout summary.csv)`.
+fn contents(global: &Global, root: &Path, manifest: &Manifest) -> Result<String> {
+    let rungs = usize::try_from(manifest.rows("rungs"))?;
+    let cells = usize::try_from(manifest.rows("published_cells"))?;
+    let mut parts = Vec::new();
+    if rungs > 0 || cells == 0 {
+        parts.push(counted(rungs, "rung"));
+    }
+    if cells > 0 {
+        parts.push(counted(cells, "published cell"));
+    }
+    if rungs > 0 {
+        let runs = Some(vec![manifest.run.clone()]);
+        let session = session::open(global, Store::open(root)?, runs)?;
+        let view = session::view(&session, "runs", "SELECT requests FROM runs")?;
+        let requests = view.ints("requests")?.into_iter().flatten().sum();
+        parts.push(format!("{} requests", thousands(requests)));
+    }
+    Ok(format!("{}: {} (layout {})", manifest.run, parts.join(", "), manifest.layout))
+}
+
+/// A progress bar on standard error, where somebody looks.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template(
+            "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        );
+        let bar = ProgressBar::no_length();
+        Self(match style {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        })
+    }
+}
+
+impl Progress for Bar {
+    fn start(&self, bytes: u64) {
+        self.0.set_length(bytes);
+        self.0.set_position(0);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.0.inc(bytes);
+    }
+
+    fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,54 @@
+//! `tapstat reproduce`: whether one run reproduces another.
+
+use anyhow::{Result, bail};
+
+use super::args::{CellFilter, Global};
+use super::select::Columns;
+use super::{Answer, pair};
+use crate::report::reproduce_page;
+
+const COLUMNS: Columns = Columns {
+    tier: &["tier_a", "tier_b"],
+    target: &["server", "target_a", "target_b"],
+    order: "server, target_a, try_cast(tier_a AS DOUBLE), tier_a, response_format, query_class, \
+            concurrency",
+    ..Columns::of_cells("reproduce")
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  tapstat reproduce 20260911T065452Z 20260912T225808Z
+  tapstat reproduce three-way scaling 16 --check";
+
+/// Say whether run B reproduces run A, cell by cell
+///
+/// Cells are matched on class, format and concurrency, and on target where both
+/// runs have the same ones, else on server. In what the runs differ stands
+/// first. `--target` takes servers too. The row formats give the table function
+/// `reproduce`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    pub runs: pair::Runs,
+
+    #[command(flatten)]
+    pub filter: CellFilter,
+
+    /// Exit with 1 if any cell shown is not a tie
+    #[arg(long)]
+    pub check: bool,
+}
+
+pub fn run(args: &Args, global: &Global) -> Result<Answer> {
+    let asked = pair::Asked::new(global, &args.runs, &args.filter, &COLUMNS)?;
+    if args.check && asked.view.is_empty() {
+        bail!("nothing to check: the runs have no cell in common that matches");
+    }
+    asked.show(global, reproduce_page)?;
+    if !args.check {
+        return Ok(Answer::Yes);
+    }
+    let outcomes = asked.view.texts("outcome")?;
+    Ok(Answer::of(outcomes.iter().all(|outcome| outcome.as_deref() == Some("tie"))))
+}

@@ -1,0 +1,33 @@
+//! `tapstat sweep`: a scaled pool of instances under more and more connections.
+
+use anyhow::Result;
+
+use super::args::{Filters, Global};
+use super::select::Columns;
+use super::{Answer, session};
+
+const COLUMNS: Columns = Columns {
+    tier: &[],
+    format: &[],
+    order: "run, target, query_class, concurrency",
+    ..Columns::of_cells("sweep")
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  tapstat sweep --class respond
+  tapstat sweep --concurrency 8,32 --format json";
+
+/// Show a sweep over connections: throughput, tail latency, instances, memory
+///
+/// The rows of the view `sweep`, each figure with all its digits.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+pub fn run(args: &Args, global: &Global) -> Result<Answer> {
+    session::show_view(global, &args.filters, &COLUMNS)
+}
