@@ -10,6 +10,27 @@ use super::rule::{Rule, RuleFlags};
 const SHIPPED: &[(&str, &str)] =
     &[("scaling-three-way.toml", include_str!("../../protocols/scaling-three-way.toml"))];
 
+/// The queries of their hypotheses: (file name, text).
+const QUERIES: &[(&str, &str)] = &[
+    ("s1.sql", include_str!("../../queries/hypotheses/s1.sql")),
+    ("s2.sql", include_str!("../../queries/hypotheses/s2.sql")),
+    ("s3.sql", include_str!("../../queries/hypotheses/s3.sql")),
+    ("s4.sql", include_str!("../../queries/hypotheses/s4.sql")),
+    ("s5.sql", include_str!("../../queries/hypotheses/s5.sql")),
+];
+
+/// The text of the query of a hypothesis that ships with the program, by the
+/// name of its file.
+pub fn shipped_query(name: &str) -> Option<&'static str> {
+    QUERIES.iter().find(|(file, _)| *file == name).map(|(_, text)| *text)
+}
+
+/// The texts of the protocols that ship with the program, each with its file
+/// name.
+pub fn shipped_texts() -> &'static [(&'static str, &'static str)] {
+    SHIPPED
+}
+
 /// The protocols that ship with the program, each with its file name.
 ///
 /// # Errors
@@ -65,7 +86,7 @@ pub fn select(
         (Protocol::default(), "defaults".to_owned())
     };
     let (rule, changed) = flags.apply(protocol.rule.clone());
-    if let Some((field, found, expected)) = rule.out_of_range() {
+    if let Some((field, found, expected)) = rule.out_of_range().next() {
         return Err(ProtocolError::Range {
             origin: "command line".to_owned(),
             field: field.to_owned(),

@@ -117,6 +117,11 @@ pub struct Resume {
     pub files: Vec<FileChange>,
 }
 
+/// Whether a text can be a path of a repository: from its top, without `..`.
+pub fn is_path(text: &str) -> bool {
+    Paths::new(&[text.to_owned()]).is_ok()
+}
+
 /// Examines a registration.
 ///
 /// # Errors
