@@ -24,6 +24,8 @@ mod demo;
 mod fit;
 mod ingest;
 mod pair;
+mod prereg;
+mod protocol;
 mod remove;
 mod reproduce;
 mod resources;
@@ -43,7 +45,8 @@ const VERSION: &str =
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: `check` found a fault, or what `--check` asks for does not hold
+  1  the answer is no: `check` found a fault, `prereg` nothing frozen, or what `--check` asks
+     for does not hold
   2  bad usage or bad data; nothing is on standard output then
 
 Examples:
@@ -82,6 +85,8 @@ enum Command {
     Sweep(sweep::Args),
     Anomalies(anomalies::Args),
     Sql(sql::Args),
+    Prereg(prereg::Args),
+    Protocol(protocol::Args),
     Check(check::Args),
     Remove(remove::Args),
 }
@@ -119,6 +124,8 @@ impl Command {
             Self::Sweep(args) => sweep::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),
             Self::Sql(args) => sql::run(args, global),
+            Self::Prereg(args) => prereg::run(args, global),
+            Self::Protocol(args) => protocol::run(args, global),
             Self::Check(args) => check::run(args, global),
             Self::Remove(args) => remove::run(args, global),
         }
