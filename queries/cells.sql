@@ -77,7 +77,11 @@ all_cells AS (
     p.run, p.tier, p.response_format, p.query_class, p.concurrency, p.target, p.server,
     'published' AS source, p.n, p.rps_mean, p.rps_half_width, p.rps_median, p.rps_min, p.rps_max,
     p.latency_p95_s_mean, p.latency_p95_s_half_width, p.latency_p95_s_median,
-    p.error_fraction_max, p.guard_ok, p.voided_rungs, p.lower_bound, p.requests,
+    p.error_fraction_max,
+    -- A table may print either column, or none of the two.
+    CASE WHEN p.voided_rungs > 0 THEN false ELSE coalesce(p.guard_ok, p.voided_rungs = 0) END
+      AS guard_ok,
+    p.voided_rungs, p.lower_bound, p.requests,
     NULL, NULL, NULL, NULL, NULL, u.estimator
   FROM published_cells AS p
   JOIN rule AS u ON u.run = p.run

@@ -91,7 +91,7 @@ SELECT
   b.point AS rps_mean_b,
   CASE WHEN a.point > 0 THEN (b.point - a.point) / a.point END AS gap,
   CASE
-    WHEN coalesce(a.voided_rungs, 0) > 0 OR coalesce(b.voided_rungs, 0) > 0 THEN 'void'
+    WHEN NOT a.guard_ok OR NOT b.guard_ok THEN 'void'
     WHEN beats(b.point, b.rps_low, a.point, a.rps_high, a.tie_floor) THEN 'higher'
     WHEN beats(a.point, a.rps_low, b.point, b.rps_high, a.tie_floor) THEN 'lower'
     ELSE 'tie'

@@ -117,8 +117,10 @@ computed AS (
     CASE WHEN coverage >= min_coverage THEN mem_peak_bytes END AS mem_peak_bytes,
     CASE
       WHEN coverage < min_coverage THEN NULL
-      WHEN api_processes <= 1 THEN 1
-      ELSE greatest(api_processes - 2, 1)
+      WHEN api_processes <= 3 THEN 1
+      -- Null, where no API is named or its processes were not counted: greatest()
+      -- would give the other argument.
+      ELSE api_processes - 2
     END AS api_workers
   FROM measured
 )

@@ -31,7 +31,7 @@ SELECT
   a.tier AS from_tier,
   b.tier AS to_tier,
   CASE
-    WHEN coalesce(a.voided_rungs, 0) > 0 OR coalesce(b.voided_rungs, 0) > 0 THEN 'void'
+    WHEN NOT a.guard_ok OR NOT b.guard_ok THEN 'void'
     WHEN beats(b.point, b.rps_low, a.point, a.rps_high, a.tie_floor) THEN 'higher'
     WHEN beats(a.point, a.rps_low, b.point, b.rps_high, a.tie_floor) THEN 'lower'
     ELSE 'tie'

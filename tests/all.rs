@@ -1,1 +1,21 @@
-//! Integration tests.
+//! The integration tests: one binary, a module for each theme.
+#![allow(clippy::unwrap_used)]
+
+#[path = "all/altered.rs"]
+mod altered;
+#[path = "all/catalog.rs"]
+mod catalog;
+#[path = "all/layouts.rs"]
+mod layouts;
+#[path = "all/published.rs"]
+mod published;
+#[path = "all/resources.rs"]
+mod resources;
+#[path = "all/schemas.rs"]
+mod schemas;
+#[path = "all/shipped.rs"]
+mod shipped;
+#[path = "all/small_cases.rs"]
+mod small_cases;
+#[path = "all/support.rs"]
+mod support;
