@@ -5,12 +5,16 @@
 mod altered;
 #[path = "all/catalog.rs"]
 mod catalog;
+#[path = "all/cli.rs"]
+mod cli;
 #[path = "all/layouts.rs"]
 mod layouts;
 #[path = "all/published.rs"]
 mod published;
 #[path = "all/resources.rs"]
 mod resources;
+#[path = "all/sandbox.rs"]
+mod sandbox;
 #[path = "all/schemas.rs"]
 mod schemas;
 #[path = "all/shipped.rs"]
