@@ -47,7 +47,7 @@ const VERSION: &str =
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: `check` found a fault, `prereg` nothing frozen, or what `--check` asks
+  1  the answer is no: `check` found a fault, `prereg` no proof, or what `--check` asks
      for does not hold
   2  bad usage or bad data; nothing is on standard output then
 
@@ -84,12 +84,12 @@ enum Command {
     Shift(shift::Args),
     Fit(fit::Args),
     Hypotheses(hypotheses::Args),
+    Prereg(prereg::Args),
+    Protocol(protocol::Args),
     Scaling(scaling::Args),
     Sweep(sweep::Args),
     Anomalies(anomalies::Args),
     Sql(sql::Args),
-    Prereg(prereg::Args),
-    Protocol(protocol::Args),
     Check(check::Args),
     Remove(remove::Args),
 }
@@ -124,12 +124,12 @@ impl Command {
             Self::Shift(args) => shift::run(args, global),
             Self::Fit(args) => fit::run(args, global),
             Self::Hypotheses(args) => hypotheses::run(args, global),
+            Self::Prereg(args) => prereg::run(args, global),
+            Self::Protocol(args) => protocol::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),
             Self::Sql(args) => sql::run(args, global),
-            Self::Prereg(args) => prereg::run(args, global),
-            Self::Protocol(args) => protocol::run(args, global),
             Self::Check(args) => check::run(args, global),
             Self::Remove(args) => remove::run(args, global),
         }

@@ -1,7 +1,6 @@
 //! `tapstat protocol check`: whether a protocol file makes sense, and which of
 //! its rungs a run has.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -10,11 +9,11 @@ use serde::Serialize;
 use super::args::{Global, OneRun};
 use super::output::Output;
 use super::{Answer, session};
-use crate::protocol::check::{self, Checked, Coverage, Finding};
-use crate::protocol::shipped_query;
+use crate::protocol::Hypothesis;
+use crate::protocol::check::{self, Checked, Coverage, Finding, RunNames};
 use crate::raw::RungKey;
 use crate::report::{View, protocol_page};
-use crate::sql::Session;
+use crate::sql::{Session, hypotheses};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,12 +80,14 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let file = args.file.display().to_string();
     let text = std::fs::read_to_string(&args.file).with_context(|| file.clone())?;
     let queries = global.store.queries.as_deref();
-    let mut checked = check::check(&text, |name| has_query(queries, name));
-    let run = match &args.run.run {
-        Some(name) => {
-            let (session, run) = session::open_run(global, name)?;
-            Some((run, against(&session, &mut checked)?))
-        }
+    let session = match &args.run.run {
+        Some(name) => Some(session::open_run(global, name)?),
+        None => None,
+    };
+    let names = session.as_ref().map(|(session, run)| names(session, run)).transpose()?;
+    let checked = check::check(&text, |name| has_query(queries, name), names.as_ref());
+    let run = match session {
+        Some((session, run)) => Some((run, coverage(&session, &checked)?)),
         None => None,
     };
     let promised = check::promised(&checked.protocol.grid).ok().map(|rungs| rungs.len());
@@ -109,12 +110,12 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
 
 /// Whether there is a query file of that name for a hypothesis.
 fn has_query(queries: Option<&Path>, name: &str) -> bool {
-    let given = queries.is_some_and(|folder| folder.join("hypotheses").join(name).is_file());
-    given || shipped_query(name).is_some()
+    let hypothesis = Hypothesis { query: name.to_owned(), ..Hypothesis::default() };
+    hypotheses::query_of(&hypothesis, queries).is_ok()
 }
 
-/// Checks a protocol against a run, and gives the rungs that it has.
-fn against(session: &Session, checked: &mut Checked) -> Result<Coverage> {
+/// The names that a run knows.
+fn names(session: &Session, run: &str) -> Result<RunNames> {
     let mix = session::view(
         session,
         "requests",
@@ -122,11 +123,15 @@ fn against(session: &Session, checked: &mut Checked) -> Result<Coverage> {
          JOIN rungs ON rungs.run = requests.run AND rungs.rung = requests.rung \
          WHERE rungs.query_class = 'mix' AND requests.query_class <> 'mix'",
     )?;
-    let mix: BTreeSet<String> = mix.texts("query_class")?.into_iter().flatten().collect();
-    for judged in session.judged() {
-        let findings = check::against_run(&checked.protocol, &judged.targets, &mix);
-        checked.add(findings);
-    }
+    let judged = session.judged().iter().find(|judged| judged.run == run);
+    Ok(RunNames {
+        targets: judged.map(|judged| judged.targets.clone()).unwrap_or_default(),
+        mix: mix.texts("query_class")?.into_iter().flatten().collect(),
+    })
+}
+
+/// Which of the promised rungs the run has.
+fn coverage(session: &Session, checked: &Checked) -> Result<Coverage> {
     let rungs = rungs(session, checked.protocol.grid.repetitions)?;
     match check::coverage(&checked.protocol.grid, &rungs) {
         Ok(coverage) => Ok(coverage),

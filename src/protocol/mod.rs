@@ -9,4 +9,4 @@ mod select;
 
 pub use file::{Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, Window, Workload};
 pub use rule::{Estimator, Rule, RuleFlags};
-pub use select::{Measured, Selected, select, shipped, shipped_query, shipped_texts};
+pub use select::{Measured, Selected, select, shipped, shipped_texts};

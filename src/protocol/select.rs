@@ -10,21 +10,6 @@ use super::rule::{Rule, RuleFlags};
 const SHIPPED: &[(&str, &str)] =
     &[("scaling-three-way.toml", include_str!("../../protocols/scaling-three-way.toml"))];
 
-/// The queries of their hypotheses: (file name, text).
-const QUERIES: &[(&str, &str)] = &[
-    ("s1.sql", include_str!("../../queries/hypotheses/s1.sql")),
-    ("s2.sql", include_str!("../../queries/hypotheses/s2.sql")),
-    ("s3.sql", include_str!("../../queries/hypotheses/s3.sql")),
-    ("s4.sql", include_str!("../../queries/hypotheses/s4.sql")),
-    ("s5.sql", include_str!("../../queries/hypotheses/s5.sql")),
-];
-
-/// The text of the query of a hypothesis that ships with the program, by the
-/// name of its file.
-pub fn shipped_query(name: &str) -> Option<&'static str> {
-    QUERIES.iter().find(|(file, _)| *file == name).map(|(_, text)| *text)
-}
-
 /// The texts of the protocols that ship with the program, each with its file
 /// name.
 pub fn shipped_texts() -> &'static [(&'static str, &'static str)] {

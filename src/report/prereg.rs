@@ -353,9 +353,9 @@ mod tests {
         let expected = format!(
             "\
 pre-registration of run r1
-─────────────────────────────────────────────────────────────
-
-─────────────────────────────────────────────────────────────
+──────────────────────────────────────────────────────────────
+asked                found
+──────────────────────────────────────────────────────────────
 verdict              frozen
 registered by        v1, annotated tag, not signed
   commit             {id}
@@ -367,14 +367,14 @@ measured commit      {id}
 run began            1970-01-01 02:30:00 UTC (first request)
   registered before  yes
 repository           whole
-─────────────────────────────────────────────────────────────
+──────────────────────────────────────────────────────────────
 
 paths of the protocol
-──────────────
+───────────────
 path  since
-──────────────
+───────────────
 p     the same
-──────────────
+───────────────
 
 no commits between
 "
@@ -392,7 +392,7 @@ no commits between
         ];
         let text = text(&found);
         for part in [
-            "- changed: `p` is at the measured commit not as registered\n",
+            "- changed: `p` differs between the registered and the measured commit\n",
             "- unproven: the work tree had changes",
             "- caveat: a commit proves less",
         ] {
@@ -412,7 +412,7 @@ no commits between
         let text = text(&found);
         for part in [
             "2 files differ from the registered to the measured commit\n",
-            "pins/8.yaml  modified  +2 −0   @@ -1,0 +1,2 @@  +line 0\n",
+            "pins/8.yaml  modified   +2 −0  @@ -1,0 +1,2 @@  +line 0\n",
             "… 8 lines more",
             "21 commits between, of which 21 touch the protocol\n",
             "0123456789  1970-01-01 00:50:00 UTC  Tighten the driver  yes       pins/8.yaml\n",

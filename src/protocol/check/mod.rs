@@ -9,15 +9,15 @@ mod sense;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
 
 pub use coverage::{Coverage, TooLarge, coverage, promised};
-pub use sense::against_run;
 
 use super::file::Protocol;
-use document::Lines;
+use document::Document;
 
 /// What a check of a protocol file found.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,16 @@ pub struct Checked {
     pub protocol: Protocol,
     /// What is wrong or odd, by line.
     pub findings: Vec<Finding>,
-    lines: Lines,
+}
+
+/// The names that a run knows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunNames {
+    /// Its targets, with their servers.
+    pub targets: BTreeMap<String, String>,
+    /// The classes of the requests of its mix; empty where it has no such rung
+    /// or requests are not stored.
+    pub mix: BTreeSet<String>,
 }
 
 /// Something in a protocol file that is wrong, or odd.
@@ -66,12 +75,6 @@ impl Checked {
     pub fn has_problems(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity == Severity::Problem)
     }
-
-    /// Adds what was found beside, at the lines of its keys.
-    pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
-        self.findings.extend(findings.into_iter().map(|finding| self.lines.place(finding)));
-        self.findings.sort_by_key(|finding| finding.line);
-    }
 }
 
 impl Finding {
@@ -89,13 +92,14 @@ impl Finding {
 }
 
 /// Checks the text of a protocol file. `has_query` tells whether there is a
-/// query file of that name for a hypothesis.
-pub fn check(text: &str, has_query: impl Fn(&str) -> bool) -> Checked {
-    let read = document::read(text);
-    let mut checked =
-        Checked { protocol: read.protocol, findings: read.findings, lines: read.lines };
-    let senseless =
-        if read.complete { sense::findings(&checked.protocol, has_query) } else { Vec::new() };
-    checked.add(senseless);
-    checked
+/// query file of that name for a hypothesis; a run tells whether names mean
+/// anything there.
+pub fn check(text: &str, has_query: impl Fn(&str) -> bool, run: Option<&RunNames>) -> Checked {
+    let Document { protocol, mut findings, lines, complete } = document::read(text);
+    if complete {
+        let senseless = sense::findings(&protocol, has_query, run);
+        findings.extend(senseless.into_iter().map(|finding| lines.place(finding)));
+    }
+    findings.sort_by_key(|finding| finding.line);
+    Checked { protocol, findings }
 }

@@ -1,17 +1,21 @@
 //! What a protocol says that cannot be, or cannot be meant.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::super::file::{Grid, Protocol};
 use super::super::prereg;
 use super::coverage::promised;
-use super::{Finding, TooLarge};
+use super::{Finding, RunNames, TooLarge};
 
 /// The query class that is a mix of the others.
 const MIX: &str = "mix";
 
-/// Everything that the file alone tells.
-pub(super) fn findings(protocol: &Protocol, has_query: impl Fn(&str) -> bool) -> Vec<Finding> {
+/// Everything that can be told of a protocol that can be read.
+pub(super) fn findings(
+    protocol: &Protocol,
+    has_query: impl Fn(&str) -> bool,
+    run: Option<&RunNames>,
+) -> Vec<Finding> {
     let mut findings: Vec<Finding> = protocol
         .out_of_range()
         .into_iter()
@@ -26,39 +30,11 @@ pub(super) fn findings(protocol: &Protocol, has_query: impl Fn(&str) -> bool) ->
             "is 0: nothing can be measured in no time",
         ));
     }
-    mix(protocol, &mut findings);
-    containers(protocol, &mut findings);
+    mix(protocol, run, &mut findings);
+    containers(protocol, run, &mut findings);
     registration(protocol, &mut findings);
     hypotheses(protocol, has_query, &mut findings);
     findings
-}
-
-/// What a run tells beside: names that it does not know. `targets` are the
-/// run's, with their servers; `mix` the classes of the requests of its mix,
-/// empty where requests are not stored.
-pub fn against_run(
-    protocol: &Protocol,
-    targets: &BTreeMap<String, String>,
-    mix: &BTreeSet<String>,
-) -> Vec<Finding> {
-    let is_known =
-        |name: &String| targets.contains_key(name) || targets.values().any(|server| server == name);
-    let strange = protocol.containers.keys().filter(|name| !is_known(name)).map(|name| {
-        let message = "is neither a target nor a server of the run";
-        Finding::problem(format!("containers.{name}"), message)
-    });
-    let weights = &protocol.workload.mix;
-    let unasked = weights.keys().filter(|class| !mix.is_empty() && !mix.contains(*class));
-    let unasked = unasked.map(|class| {
-        let message = "the run's mix has no request of this class";
-        Finding::problem(format!("workload.mix.{class}"), message)
-    });
-    let unweighed = mix.iter().filter(|class| !weights.is_empty() && !weights.contains_key(*class));
-    let unweighed = unweighed.map(|class| {
-        let message = format!("lacks `{class}`, of which the run's mix has requests");
-        Finding::problem("workload.mix", message)
-    });
-    strange.chain(unasked).chain(unweighed).collect()
 }
 
 fn grid(grid: &Grid, findings: &mut Vec<Finding>) {
@@ -102,7 +78,7 @@ fn names_once(key: &str, names: &[String], findings: &mut Vec<Finding>) {
     }
 }
 
-fn mix(protocol: &Protocol, findings: &mut Vec<Finding>) {
+fn mix(protocol: &Protocol, run: Option<&RunNames>, findings: &mut Vec<Finding>) {
     let (weights, classes) = (&protocol.workload.mix, &protocol.grid.classes);
     let has_class = classes.iter().any(|class| class == MIX);
     if weights.contains_key(MIX) {
@@ -120,10 +96,22 @@ fn mix(protocol: &Protocol, findings: &mut Vec<Finding>) {
         let message = "is missing: nothing says what the grid's class `mix` is a mix of";
         findings.push(Finding::note("workload.mix", message));
     }
+    let Some(asked) = run.map(|run| &run.mix).filter(|asked| !asked.is_empty()) else { return };
+    for class in weights.keys().filter(|class| !asked.contains(*class)) {
+        let message = "the run's mix has no request of this class";
+        findings.push(Finding::problem(format!("workload.mix.{class}"), message));
+    }
+    for class in asked.iter().filter(|class| !weights.is_empty() && !weights.contains_key(*class)) {
+        let message = format!("lacks `{class}`, of which the run's mix has requests");
+        findings.push(Finding::problem("workload.mix", message));
+    }
 }
 
-fn containers(protocol: &Protocol, findings: &mut Vec<Finding>) {
+fn containers(protocol: &Protocol, run: Option<&RunNames>, findings: &mut Vec<Finding>) {
     let targets = &protocol.grid.targets;
+    let is_known = |name: &String, run: &RunNames| {
+        run.targets.contains_key(name) || run.targets.values().any(|server| server == name)
+    };
     // A server's name is by custom what the names of its targets begin with.
     let is_likely = |name: &String| {
         targets.iter().any(|target| {
@@ -133,9 +121,17 @@ fn containers(protocol: &Protocol, findings: &mut Vec<Finding>) {
     };
     for (name, containers) in &protocol.containers {
         let key = format!("containers.{name}");
-        if !targets.is_empty() && !is_likely(name) {
-            let message = "is no target of the grid: --run tells whether it is the server of one";
-            findings.push(Finding::note(&key, message));
+        match run {
+            Some(run) if !is_known(name, run) => {
+                let message = "is neither a target nor a server of the run";
+                findings.push(Finding::problem(&key, message));
+            }
+            None if !targets.is_empty() && !is_likely(name) => {
+                let message =
+                    "is no target of the grid: --run tells whether it is the server of one";
+                findings.push(Finding::note(&key, message));
+            }
+            _ => {}
         }
         if containers.members.is_empty() {
             let message = "is empty: expected the names of containers";
@@ -188,6 +184,7 @@ fn hypotheses(protocol: &Protocol, has_query: impl Fn(&str) -> bool, findings: &
         if hypothesis.statement.trim().is_empty() {
             findings.push(Finding::problem(key("statement"), "is empty: what is predicted?"));
         }
+        names_once(&key("runs"), &hypothesis.runs, findings);
         let query = &hypothesis.query;
         if query.is_empty() || query.starts_with('.') || query.contains(['/', '\\']) {
             let message = format!("is `{query}`: expected the name of a file, without a folder");

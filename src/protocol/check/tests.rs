@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::*;
 use crate::raw::RungKey;
@@ -32,7 +32,7 @@ query = \"s1.sql\"
 
 /// Findings as `line severity key: message`.
 fn findings(text: &str) -> Vec<String> {
-    check(text, |query| query == "s1.sql").findings.iter().map(shown).collect()
+    check(text, |query| query == "s1.sql", None).findings.iter().map(shown).collect()
 }
 
 fn shown(finding: &Finding) -> String {
@@ -54,12 +54,13 @@ fn a_sound_protocol_has_no_findings() {
 
 #[test]
 fn shipped_protocols_have_no_problems() {
+    let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("queries/hypotheses");
     for (name, text) in crate::protocol::shipped_texts() {
-        let checked = check(text, |query| crate::protocol::shipped_query(query).is_some());
+        let checked = check(text, |query| queries.join(query).is_file(), None);
         assert_eq!(checked.findings, [], "{name}");
         assert!(!promised(&checked.protocol.grid).unwrap().is_empty(), "{name}");
     }
-    let checked = check(crate::protocol::shipped_texts()[0].1, |_| true);
+    let checked = check(crate::protocol::shipped_texts()[0].1, |_| true, None);
     assert_eq!(promised(&checked.protocol.grid).unwrap().len(), 540);
 }
 
@@ -92,7 +93,7 @@ why = \"because\"
     for (found, start) in found.iter().zip(starts) {
         assert!(found.starts_with(start), "{found}");
     }
-    let rule = check(text, |_| true).protocol.rule;
+    let rule = check(text, |_| true, None).protocol.rule;
     assert_eq!(rule.tie_floor, 0.2, "the rest is read");
 }
 
@@ -235,23 +236,18 @@ fn hypotheses_have_their_queries() {
 
 #[test]
 fn a_run_knows_its_targets_and_its_mix() {
-    let mut checked = check(SOUND, |_| true);
-    let targets = |servers: &[(&str, &str)]| -> BTreeMap<String, String> {
-        servers.iter().map(|&(target, server)| (target.to_owned(), server.to_owned())).collect()
+    let against = |servers: &[(&str, &str)], mix: &[&str]| -> Vec<String> {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let targets =
+            servers.iter().map(|&(target, server)| (target.to_owned(), server.to_owned()));
+        let run = RunNames { targets: targets.collect(), mix: names(mix) };
+        check(SOUND, |_| true, Some(&run)).findings.iter().map(shown).collect()
     };
-    let classes = |names: &[&str]| -> BTreeSet<String> {
-        names.iter().map(|&name| name.to_owned()).collect()
-    };
-    let known = targets(&[("a-1", "a"), ("b-1", "b")]);
-    let against = |targets, mix| against_run(&checked.protocol, &targets, &mix);
-    assert_eq!(against(known.clone(), classes(&[])), []);
-    assert_eq!(against(known.clone(), classes(&["Q01", "Q02"])), []);
-    let found =
-        [against(known, classes(&["Q01", "Q03"])), against(targets(&[("b-1", "b")]), classes(&[]))]
-            .concat();
-    checked.add(found);
+    let known = [("a-1", "a"), ("b-1", "b")];
+    assert_eq!(against(&known, &[]), [""; 0]);
+    assert_eq!(against(&known, &["Q01", "Q02"]), [""; 0]);
     assert_eq!(
-        checked.findings.iter().map(shown).collect::<Vec<_>>(),
+        against(&[("b-1", "b")], &["Q01", "Q03"]),
         [
             "10 problem workload.mix.Q02: the run's mix has no request of this class",
             "10 problem workload.mix: lacks `Q03`, of which the run's mix has requests",
@@ -262,7 +258,7 @@ fn a_run_knows_its_targets_and_its_mix() {
 
 #[test]
 fn coverage_tells_promised_from_measured() {
-    let checked = check(SOUND, |_| true);
+    let checked = check(SOUND, |_| true, None);
     let mut rungs = promised(&checked.protocol.grid).unwrap();
     let names: Vec<String> = rungs.iter().map(RungKey::name).collect();
     assert_eq!(rungs.len(), 16);
@@ -290,6 +286,6 @@ fn coverage_tells_promised_from_measured() {
 #[test]
 fn a_campaign_without_tiers_has_names_without() {
     let text = SOUND.replace("tiers = [\"8\", \"16\"]\n", "");
-    let rungs = promised(&check(&text, |_| true).protocol.grid).unwrap();
+    let rungs = promised(&check(&text, |_| true, None).protocol.grid).unwrap();
     assert_eq!((rungs.len(), rungs[0].name().as_str()), (8, "a-1-csv-Q01-c8-r1"));
 }

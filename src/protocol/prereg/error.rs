@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum PreregError {
     /// No git repository is there, or it cannot be opened.
-    #[error("{}: no git repository: {}", path.display(), source.message())]
+    #[error("{}: no git repository: {}", path.display(), cause.message())]
     NoRepository {
         /// Where one was looked for.
         path: PathBuf,
         /// What git said.
-        source: git2::Error,
+        cause: git2::Error,
     },
     /// git refuses to read what another user could have prepared.
     #[error(
@@ -36,12 +36,12 @@ pub enum PreregError {
         near: Option<String>,
     },
     /// A name that means more than one thing, or nothing that could be one.
-    #[error("`{name}` is not the name of one tag or commit: {}", source.message())]
+    #[error("`{name}` is not the name of one tag or commit: {}", cause.message())]
     BadRef {
         /// What was asked for.
         name: String,
         /// What git said.
-        source: git2::Error,
+        cause: git2::Error,
     },
     /// A tag of something that has no history.
     #[error("`{name}` is a tag of a {found}: expected one of a commit")]
@@ -64,12 +64,12 @@ pub enum PreregError {
     )]
     NoPaths,
     /// git failed at something else, as on a damaged repository.
-    #[error("{doing}: {}", source.message())]
+    #[error("{doing}: {}", cause.message())]
     Git {
         /// What was being done.
         doing: String,
         /// What git said.
-        source: git2::Error,
+        cause: git2::Error,
     },
 }
 
@@ -77,16 +77,16 @@ impl PreregError {
     /// Turns git's error into one that says what was being done.
     pub(super) fn git(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> Self {
         let doing = doing.into();
-        move |source| Self::Git { doing, source }
+        move |cause| Self::Git { doing, cause }
     }
 
     /// Why a repository could not be opened.
-    pub(super) fn opening(path: &Path, source: git2::Error) -> Self {
-        let path = path.to_owned();
-        if source.code() == git2::ErrorCode::Owner {
-            Self::Owner { path }
+    pub(super) fn opening(path: &Path, cause: git2::Error) -> Self {
+        if cause.code() == git2::ErrorCode::Owner {
+            // The setting is about the folder wherever git is called from.
+            Self::Owner { path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()) }
         } else {
-            Self::NoRepository { path, source }
+            Self::NoRepository { path: path.to_owned(), cause }
         }
     }
 }
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn a_repository_of_somebody_else_is_told_from_none() {
         let error = |code| git2::Error::new(code, git2::ErrorClass::Config, "not owned");
-        let message = |code| PreregError::opening(Path::new("r"), error(code)).to_string();
+        let message = |code| PreregError::opening(Path::new("/r"), error(code)).to_string();
         let owner = message(git2::ErrorCode::Owner);
-        assert!(owner.contains("another user") && owner.contains("safe.directory 'r'"), "{owner}");
-        assert_eq!(message(git2::ErrorCode::NotFound), "r: no git repository: not owned");
+        assert!(owner.contains("another user") && owner.contains("safe.directory '/r'"), "{owner}");
+        assert_eq!(message(git2::ErrorCode::NotFound), "/r: no git repository: not owned");
     }
 }

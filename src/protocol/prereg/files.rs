@@ -138,7 +138,7 @@ pub(super) fn compare(
             .collect();
         Ok(Comparison { files, paths })
     };
-    between().map_err(|source| PreregError::Git { doing: doing(), source })
+    between().map_err(|cause| PreregError::Git { doing: doing(), cause })
 }
 
 /// The files that differ and were, or are, under the paths.

@@ -122,7 +122,7 @@ pub(super) fn find<'r>(repo: &'r Repository, id: &str) -> Result<Option<Commit<'
     match repo.find_commit_by_prefix(id) {
         Ok(commit) => Ok(Some(commit)),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(source) => Err(PreregError::BadRef { name: id.to_owned(), source }),
+        Err(cause) => Err(PreregError::BadRef { name: id.to_owned(), cause }),
     }
 }
 

@@ -140,5 +140,5 @@ pub fn examine(claim: &Claim<'_>) -> Result<Examination, PreregError> {
 fn open(path: &Path) -> Result<Repository, PreregError> {
     let nowhere = std::iter::empty::<&std::ffi::OsStr>();
     Repository::open_ext(path, RepositoryOpenFlags::empty(), nowhere)
-        .map_err(|source| PreregError::opening(path, source))
+        .map_err(|cause| PreregError::opening(path, cause))
 }

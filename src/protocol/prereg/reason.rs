@@ -181,10 +181,14 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ProtocolChanged { paths } => {
-                write!(f, "{} at the measured commit not as registered", are(paths))
+                write!(f, "{} between the registered and the measured commit", differ(paths))
             }
             Self::ResumeChanged { commit, paths } => {
-                write!(f, "the run was resumed at {commit}, where {} not as registered", are(paths))
+                write!(
+                    f,
+                    "the run was resumed at {commit}, where {} from the registered",
+                    differ(paths)
+                )
             }
             Self::RegistrationUnseen { name } => write!(
                 f,
@@ -300,9 +304,9 @@ impl Serialize for Reason {
 }
 
 /// The paths with their verb.
-fn are(paths: &[String]) -> String {
+fn differ(paths: &[String]) -> String {
     let names: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
+    format!("{} {}", names.join(", "), if names.len() == 1 { "differs" } else { "differ" })
 }
 
 /// A number of things.

@@ -110,7 +110,7 @@ pub(super) fn find(repo: &Repository, name: &str) -> Result<Option<Registered>, 
                 near: nearest(repo, name),
             });
         }
-        Err(source) => return Err(PreregError::BadRef { name: name.to_owned(), source }),
+        Err(cause) => return Err(PreregError::BadRef { name: name.to_owned(), cause }),
     };
     let commit = match object.peel_to_commit() {
         Ok(commit) => commit,
@@ -174,9 +174,9 @@ fn nearest(repo: &Repository, name: &str) -> Option<String> {
     let tags = repo.tag_names(None).ok()?;
     tags.iter()
         .filter_map(|tag| tag.ok().flatten())
-        .map(|tag| (strsim::jaro_winkler(tag, name), tag))
-        .filter(|(likeness, _)| *likeness > 0.85)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|tag| (strsim::damerau_levenshtein(tag, name), tag))
+        .filter(|(edits, _)| *edits <= 1.max(name.chars().count() / 4))
+        .min_by_key(|(edits, _)| *edits)
         .map(|(_, tag)| tag.to_owned())
 }
 

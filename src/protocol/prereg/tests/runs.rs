@@ -121,7 +121,7 @@ fn resuming_at_another_protocol_is_a_change() {
     let changed: Vec<_> = found.resumed.iter().map(|resume| resume.changed).collect();
     assert_eq!(changed, [Some(false), Some(true)]);
     assert_eq!(found.resumed[1].files[0].path(), "pins/8.yaml");
-    assert!(found.reasons[0].to_string().contains(&format!("{later}, where `pins` is not")));
+    assert!(found.reasons[0].to_string().contains(&format!("{later}, where `pins` differs")));
 }
 
 #[test]
