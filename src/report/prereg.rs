@@ -208,8 +208,10 @@ fn without_lines(file: &FileChange) -> String {
 
 fn commits_between(page: &mut Page, commits: &[Between]) {
     let touching = commits.iter().filter(|commit| !commit.protocol_paths.is_empty()).count();
+    let all_seen = commits.iter().all(|commit| commit.paths.is_some());
     let touching = match touching {
-        0 => "none touches the protocol".to_owned(),
+        0 if all_seen => "none touches the protocol".to_owned(),
+        0 => "none is seen to touch the protocol".to_owned(),
         1 => "one touches the protocol".to_owned(),
         touching => format!("{touching} touch the protocol"),
     };
@@ -226,10 +228,10 @@ fn commits_between(page: &mut Page, commits: &[Between]) {
         ("paths", Align::Left),
     ]);
     for commit in commits.iter().take(ROWS) {
-        let touches = if commit.protocol_paths.is_empty() {
-            Cell::from("no")
-        } else {
-            Cell::toned("yes", Tone::Bad)
+        let touches = match (&commit.paths, commit.protocol_paths.is_empty()) {
+            (None, _) => Cell::toned("cannot be seen", Tone::Even),
+            (Some(_), true) => Cell::from("no"),
+            (Some(_), false) => Cell::toned("yes", Tone::Bad),
         };
         grid.push(vec![
             commit.commit.get(..10).unwrap_or(&commit.commit).into(),
@@ -245,7 +247,7 @@ fn commits_between(page: &mut Page, commits: &[Between]) {
 
 /// The paths of a commit, the protocol's first.
 fn touched(commit: &Between) -> String {
-    let Some(paths) = &commit.paths else { return "cannot be seen".to_owned() };
+    let Some(paths) = &commit.paths else { return MISSING.to_owned() };
     let others = paths.iter().filter(|path| !commit.protocol_paths.contains(path));
     let names: Vec<&str> = commit.protocol_paths.iter().chain(others).map(String::as_str).collect();
     let mut text = names[..names.len().min(PATHS)].join("\n");
@@ -418,6 +420,19 @@ no commits between
             "0123456789  1970-01-01 00:50:00 UTC  Tighten the driver  yes       pins/8.yaml\n",
             "… 2 more",
             "20 of 21 commits are shown; --format json has all of them\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_a_commit_touched_may_not_be_seen() {
+        let mut found = examination();
+        found.commits = Some(vec![Between { paths: None, ..between(&[], &[]) }]);
+        let text = text(&found);
+        for part in [
+            "1 commit between, of which none is seen to touch the protocol\n",
+            "Tighten the driver  cannot be seen  —\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

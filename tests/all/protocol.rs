@@ -133,8 +133,8 @@ fn a_hypothesis_needs_its_query() {
     );
     std::fs::write(sandbox.path("protocol.toml"), text).unwrap();
     let (code, document) = check(&sandbox, &["protocol.toml"]);
-    let keys = document["findings"].as_array().unwrap().iter().map(|finding| &finding["key"]);
-    assert_eq!((code, keys.last()), (1, Some(&json!("hypothesis[0].query"))));
+    let mut keys = document["findings"].as_array().unwrap().iter().map(|finding| &finding["key"]);
+    assert_eq!((code, keys.next_back()), (1, Some(&json!("hypothesis[0].query"))));
     std::fs::create_dir_all(sandbox.path("mine/hypotheses")).unwrap();
     std::fs::write(sandbox.path("mine/hypotheses/h1.sql"), "SELECT 1").unwrap();
     assert_eq!(check(&sandbox, &["protocol.toml", "--queries", "mine"]).0, 0);
