@@ -22,6 +22,8 @@
 WITH placed AS (
   SELECT
     *,
+    -- Its maximum over the run is the number of targets that the run has.
+    dense_rank() OVER (PARTITION BY run ORDER BY target) AS target_place,
     row_number() OVER comparison AS place,
     first_value(point) OVER comparison AS best_point,
     first_value(low) OVER comparison AS best_low
@@ -38,7 +40,8 @@ rivals AS (
     place > 1 AND clean AS is_rival,
     beats(best_point, best_low, point, high, tie_floor) AS beaten,
     best_low IS NULL OR high IS NULL AS no_interval,
-    best_low <= high AS touching
+    best_low <= high AS touching,
+    max(target_place) OVER (PARTITION BY run) AS run_targets
   FROM placed
 ),
 compared AS (
@@ -46,6 +49,7 @@ compared AS (
     run, variant, tier, response_format, query_class, concurrency, mode, loop, offered_rps,
     instances, loops,
     count(*) AS targets,
+    max(run_targets) AS run_targets,
     sum(CASE WHEN clean THEN 1 ELSE 0 END) AS clean_targets,
     bool_or(NOT guard_ok) AS voided,
     bool_or(guard_ok IS NULL) AS guard_unknown,
@@ -61,34 +65,30 @@ compared AS (
     run, variant, tier, response_format, query_class, concurrency, mode, loop, offered_rps,
     instances, loops
 ),
-run_targets AS (
-  SELECT run, count(DISTINCT target) AS run_targets FROM $cells GROUP BY run
-),
 decided AS (
   SELECT
-    c.*,
+    *,
     CASE
-      WHEN t.run_targets = 1 THEN NULL
-      WHEN c.targets < t.run_targets THEN 'incomplete'
-      WHEN c.voided THEN 'invalid'
-      WHEN c.clean_targets = 0 THEN 'invalid'
-      WHEN c.clean_targets = 1 OR NOT c.undecided THEN c.best
+      WHEN run_targets = 1 THEN NULL
+      WHEN targets < run_targets THEN 'incomplete'
+      WHEN voided THEN 'invalid'
+      WHEN clean_targets = 0 THEN 'invalid'
+      WHEN clean_targets = 1 OR NOT undecided THEN best
       ELSE 'tie'
     END AS verdict,
     CASE
-      WHEN t.run_targets = 1 THEN 'one target'
-      WHEN c.targets < t.run_targets THEN 'missing cell'
-      WHEN c.voided THEN 'voided rung'
-      WHEN c.guard_unknown THEN 'guard unknown'
-      WHEN c.clean_targets = 0 THEN 'no clean target'
-      WHEN c.clean_targets = 1 THEN 'one clean target'
-      WHEN NOT c.undecided THEN 'beats every other'
-      WHEN c.lacks_interval THEN 'no interval'
-      WHEN c.touches THEN 'intervals touch'
+      WHEN run_targets = 1 THEN 'one target'
+      WHEN targets < run_targets THEN 'missing cell'
+      WHEN voided THEN 'voided rung'
+      WHEN guard_unknown THEN 'guard unknown'
+      WHEN clean_targets = 0 THEN 'no clean target'
+      WHEN clean_targets = 1 THEN 'one clean target'
+      WHEN NOT undecided THEN 'beats every other'
+      WHEN lacks_interval THEN 'no interval'
+      WHEN touches THEN 'intervals touch'
       ELSE 'below tie floor'
     END AS reason
-  FROM compared AS c
-  JOIN run_targets AS t ON t.run = c.run
+  FROM compared
 )
 SELECT
   run, variant, tier, response_format, query_class, concurrency, verdict, reason, targets, best, runner_up,

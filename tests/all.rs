@@ -17,8 +17,6 @@ mod protocol;
 mod published;
 #[path = "all/resources.rs"]
 mod resources;
-#[path = "all/sandbox.rs"]
-mod sandbox;
 #[path = "all/schemas.rs"]
 mod schemas;
 #[path = "all/shipped.rs"]

@@ -82,13 +82,13 @@ pub(super) fn ingest_one(store: &Path, directory: &Path, options: &IngestOptions
 fn contents(root: &Path, manifest: &Manifest) -> Result<String> {
     let rungs = usize::try_from(manifest.rows("rungs"))?;
     let cells = usize::try_from(manifest.rows("published_cells"))?;
-    let mut parts = Vec::new();
-    if rungs > 0 || cells == 0 {
-        parts.push(counted(rungs, "rung"));
-    }
-    if cells > 0 {
-        parts.push(counted(cells, "published cell"));
-    }
+    let published = manifest.outputs.iter().filter(|output| output.table.starts_with("published_"));
+    let published = usize::try_from(published.map(|output| output.rows).sum::<u64>())?;
+    let mut parts = match (rungs, cells) {
+        (0, 0) => vec![counted(published, "published row")],
+        (0, _) => vec![counted(cells, "published cell")],
+        (_, _) => vec![counted(rungs, "rung")],
+    };
     if rungs > 0 {
         let runs = Some(vec![manifest.run.clone()]);
         let options = Options { runs, ..Options::default() };

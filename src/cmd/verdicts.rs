@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::args::{CellFilter, Filters, Global};
 use super::select::{Columns, query};
 use super::{Answer, session};
-use crate::report::{Place, View, verdicts_page};
+use crate::report::{Place, View, robust_page, verdicts_page};
 use crate::sql::Session;
 
 const COLUMNS: Columns = Columns {
@@ -36,9 +36,19 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Exit with 1 if any verdict shown is invalid or incomplete
+    /// Exit with 1 if any verdict shown is invalid or incomplete; with --robust,
+    /// if any would be another by another rule
     #[arg(long)]
     pub check: bool,
+
+    /// Show beside each verdict what other rules would have said
+    ///
+    /// Another tie floor, medians, Welch's t-test, one repetition left out;
+    /// the smallest difference that would have been found; whether a tie is
+    /// shown or merely not decided. The row formats give the view
+    /// `verdict_robustness`.
+    #[arg(long)]
+    pub robust: bool,
 
     #[command(flatten)]
     pub filters: Filters,
@@ -46,6 +56,9 @@ pub struct Args {
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let session = session::open_filtered(global, &args.filters.run)?;
+    if args.robust {
+        return robust(args, global, &session);
+    }
     let shown = Shown::read(&session, &args.filters.cell)?;
     if args.check && shown.verdicts.is_empty() {
         bail!("nothing to check: no comparison matches");
@@ -58,6 +71,17 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         verdict.as_deref().is_some_and(|word| matches!(word, "invalid" | "incomplete"))
     };
     Ok(Answer::of(!shown.verdicts.texts("verdict")?.iter().any(is_void)))
+}
+
+/// Shows the verdicts beside what other rules would have said.
+fn robust(args: &Args, global: &Global, session: &Session) -> Result<Answer> {
+    let columns = Columns { view: "verdict_robustness", ..COLUMNS };
+    let of_all = CellFilter { targets: Vec::new(), ..args.filters.cell.clone() };
+    let sql = query("verdict_robustness", &of_all, &columns)?;
+    let view = session::view(session, "verdict_robustness", &sql)?;
+    session::show(global, session, &view, |stamps| robust_page(&view, stamps))?;
+    let robust = view.flags("robust")?;
+    Ok(Answer::of(!args.check || robust.iter().all(|robust| robust.unwrap_or(true))))
 }
 
 /// The verdicts that a filter lets through, and what stands beside them.

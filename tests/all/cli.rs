@@ -7,7 +7,7 @@ mod pages;
 
 use snapbox::{file, str};
 
-use crate::sandbox::{Sandbox, shipped_run};
+use crate::support::{SCALING, Sandbox, shipped};
 
 /// Every command, as the help lists them.
 const COMMANDS: &[&str] = &[
@@ -110,8 +110,8 @@ fn wrong_data_is_told_in_a_line_and_ends_with_2() {
 
 #[test]
 fn names_of_runs_are_parts_of_their_ids() {
-    let sandbox = Sandbox::with_shipped_run();
-    let id = "20260912T225808Z-d43b538d-tap-compare-scaling";
+    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let id = SCALING;
     for name in ["scaling", "20260912", id, "2026*scaling"] {
         let one = ["cells", "--run", name, "--format", "csv", "--class", "Q01", "--tier", "8"];
         sandbox.tapstat(&one).assert().success().stderr_eq("");
@@ -125,7 +125,7 @@ fn names_of_runs_are_parts_of_their_ids() {
 
 #[test]
 fn check_answers_by_exit_code() {
-    let sandbox = Sandbox::with_shipped_run();
+    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
     let verdicts = |more: &[&str]| sandbox.tapstat(&[&["verdicts", "--check"], more].concat());
     verdicts(&[]).assert().code(1);
     verdicts(&["--tier", "8"]).assert().code(0);
@@ -142,11 +142,11 @@ fn check_answers_by_exit_code() {
 #[test]
 fn a_run_comes_stays_and_goes() {
     let sandbox = Sandbox::new();
-    let id = "20260912T225808Z-d43b538d-tap-compare-scaling";
+    let id = SCALING;
     let ingest = |more: &[&str]| {
         sandbox
             .tapstat(&[&["ingest"], more].concat())
-            .arg(shipped_run())
+            .arg(shipped(SCALING))
             .assert()
             .success()
             .stdout_eq("")
@@ -166,7 +166,7 @@ fn the_store_is_named_by_flag_then_environment() {
     let sandbox = Sandbox::new();
     let ingest = |arguments: &[&str]| {
         let command = sandbox.tapstat(arguments).env("TAPSTAT_STORE", "by-environment");
-        command.arg(shipped_run()).assert().success();
+        command.arg(shipped(SCALING)).assert().success();
     };
     ingest(&["ingest"]);
     assert!(sandbox.path("by-environment/manifests").is_dir());
