@@ -9,6 +9,10 @@ mod catalog;
 mod cli;
 #[path = "all/layouts.rs"]
 mod layouts;
+#[path = "all/prereg.rs"]
+mod prereg;
+#[path = "all/protocol.rs"]
+mod protocol;
 #[path = "all/published.rs"]
 mod published;
 #[path = "all/resources.rs"]

@@ -143,6 +143,14 @@ pub struct RunFilter {
     pub runs: Vec<String>,
 }
 
+/// Which run is meant.
+#[derive(Debug, Clone, Default, Args)]
+pub struct OneRun {
+    /// The run: its id, or any unique part of it
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+}
+
 /// Which cells are shown. Each takes a list, can be given more than once, and
 /// knows `*` for any text and `?` for any character.
 #[derive(Debug, Clone, Default, Args)]

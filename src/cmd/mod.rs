@@ -26,6 +26,8 @@ mod fit;
 mod hypotheses;
 mod ingest;
 mod pair;
+mod prereg;
+mod protocol;
 mod remove;
 mod reproduce;
 mod resources;
@@ -45,7 +47,8 @@ const VERSION: &str =
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: `check` found a fault, or what `--check` asks for does not hold
+  1  the answer is no: `check` found a fault, `prereg` no proof, or what `--check` asks
+     for does not hold
   2  bad usage or bad data; nothing is on standard output then
 
 Examples:
@@ -81,6 +84,8 @@ enum Command {
     Shift(shift::Args),
     Fit(fit::Args),
     Hypotheses(hypotheses::Args),
+    Prereg(prereg::Args),
+    Protocol(protocol::Args),
     Scaling(scaling::Args),
     Sweep(sweep::Args),
     Anomalies(anomalies::Args),
@@ -119,6 +124,8 @@ impl Command {
             Self::Shift(args) => shift::run(args, global),
             Self::Fit(args) => fit::run(args, global),
             Self::Hypotheses(args) => hypotheses::run(args, global),
+            Self::Prereg(args) => prereg::run(args, global),
+            Self::Protocol(args) => protocol::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),

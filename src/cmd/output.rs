@@ -7,6 +7,7 @@ use anyhow::{Error, Result, bail};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use comfy_table::Table;
+use serde::Serialize;
 
 use super::args::{ColourChoice, OutputArgs};
 use crate::report::{Form, Format, Page, ReportError, Sink, Style, write_rows};
@@ -76,6 +77,21 @@ impl Output {
         let text = page.render(self.format, self.style);
         self.sink.write_all(text.as_bytes()).map_err(ReportError::from)?;
         self.finish()
+    }
+
+    /// Writes an answer that is no table: as a page, or as one JSON document.
+    ///
+    /// # Errors
+    /// If the format is one of rows, or it cannot be written.
+    pub fn document(self, page: &Page, document: &impl Serialize) -> Result<()> {
+        match self.format {
+            Format::Table | Format::Markdown => self.page(page),
+            Format::Json => {
+                let text = serde_json::to_string_pretty(document)?;
+                self.text(&format!("{text}\n"))
+            }
+            _ => bail!("the answer has no rows: expected the format table, markdown or json"),
+        }
     }
 
     /// Writes text as it is.

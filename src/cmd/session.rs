@@ -61,6 +61,16 @@ pub fn open(global: &Global, store: Store, runs: Option<Vec<String>>) -> Result<
     Ok(Session::open(store, options)?)
 }
 
+/// Opens a session over the one run of that name, and gives its id.
+///
+/// # Errors
+/// As [`open_store`] and [`open`], or if not just one run is meant.
+pub fn open_run(global: &Global, name: &str) -> Result<(Session, String)> {
+    let store = open_store(global)?;
+    let run = store.find_run(name)?.run.clone();
+    Ok((open(global, store, Some(vec![run.clone()]))?, run))
+}
+
 /// Opens a session over the runs that a filter names.
 ///
 /// # Errors

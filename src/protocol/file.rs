@@ -123,7 +123,11 @@ pub struct Containers {
 pub struct Prereg {
     /// A tag or a commit.
     pub r#ref: String,
-    /// What must not have changed since.
+    /// The commit that the tag was set on, where that is on record; the first
+    /// digits are enough. Tells whether the tag was moved.
+    pub commit: Option<String>,
+    /// What must not have changed since: files and folders, from the top of the
+    /// repository.
     #[serde(default)]
     pub paths: Vec<String>,
 }
@@ -164,7 +168,7 @@ impl Protocol {
             origin: origin.to_owned(),
             message: error.to_string().trim_end().to_owned(),
         })?;
-        if let Some((field, found, expected)) = protocol.out_of_range() {
+        if let Some((field, found, expected)) = protocol.out_of_range().into_iter().next() {
             return Err(ProtocolError::Range {
                 origin: origin.to_owned(),
                 field,
@@ -175,26 +179,38 @@ impl Protocol {
         Ok(protocol)
     }
 
-    /// The first figure out of its range, as (key, value, expected).
-    fn out_of_range(&self) -> Option<(String, String, &'static str)> {
-        if let Some((field, found, expected)) = self.rule.out_of_range() {
-            return Some((format!("rule.{field}"), found.to_string(), expected));
-        }
-        if let Some(found) = self.grid.concurrencies.iter().find(|&&connections| connections < 1) {
-            return Some(("grid.concurrencies".to_owned(), found.to_string(), "1 or more"));
-        }
-        if let Some(found) = self.grid.repetitions.filter(|&repetitions| repetitions < 1) {
-            return Some(("grid.repetitions".to_owned(), found.to_string(), "1 or more"));
-        }
+    /// The figures out of their range, as (key, value, expected).
+    pub(super) fn out_of_range(&self) -> Vec<(String, String, &'static str)> {
+        let rule = self
+            .rule
+            .out_of_range()
+            .map(|(field, found, expected)| (format!("rule.{field}"), found.to_string(), expected));
         let seconds = [
             ("window.warmup_seconds", self.window.warmup_seconds),
             ("window.measure_seconds", self.window.measure_seconds),
             ("window.drain_seconds", self.window.drain_seconds),
         ];
-        seconds.into_iter().find_map(|(field, value)| {
+        let seconds = seconds.into_iter().filter_map(|(field, value)| {
             let value = value.filter(|value| !value.is_finite() || *value < 0.0)?;
             Some((field.to_owned(), value.to_string(), "0 or more seconds"))
-        })
+        });
+        let concurrencies = self.grid.concurrencies.iter().enumerate();
+        let concurrencies = concurrencies
+            .map(|(index, &value)| (format!("grid.concurrencies[{index}]"), Some(value)));
+        let counts = [
+            ("grid.repetitions".to_owned(), self.grid.repetitions),
+            ("workload.maxrec".to_owned(), self.workload.maxrec),
+            ("workload.generator_workers".to_owned(), self.workload.generator_workers),
+        ];
+        let counts = concurrencies.chain(counts).filter_map(|(field, value)| {
+            let value = value.filter(|&value| value < 1)?;
+            Some((field, value.to_string(), "1 or more"))
+        });
+        let weights = self.workload.mix.iter();
+        let weights = weights.filter(|(_, weight)| !weight.is_finite() || **weight <= 0.0).map(
+            |(class, weight)| (format!("workload.mix.{class}"), weight.to_string(), "above 0"),
+        );
+        rule.chain(seconds).chain(counts).chain(weights).collect()
     }
 
     /// The containers of a target: those under its own name, else those under
@@ -230,9 +246,12 @@ mod tests {
             ("[rule]\ntie_floor = -0.1", "rule.tie_floor"),
             ("[rule]\nerror_ceiling = 2.0", "rule.error_ceiling"),
             ("[rule]\nguard_max = 0.0", "rule.guard_max"),
-            ("[grid]\nconcurrencies = [8, 0]", "grid.concurrencies"),
+            ("[grid]\nconcurrencies = [8, 0]", "grid.concurrencies[1]"),
             ("[grid]\nrepetitions = 0", "grid.repetitions"),
             ("[window]\nmeasure_seconds = -1", "window.measure_seconds"),
+            ("[workload]\nmaxrec = 0", "workload.maxrec"),
+            ("[workload]\ngenerator_workers = 0", "workload.generator_workers"),
+            ("[workload]\nmix = { Q01 = 0 }", "workload.mix.Q01"),
         ] {
             let error = Protocol::parse(text, "p.toml").unwrap_err().to_string();
             assert!(error.contains(&format!("`{field}`")), "{error}");

@@ -1,10 +1,12 @@
 //! What will be measured and how it is judged: the protocol file, and which
-//! protocol holds for a run.
+//! protocol holds for a run, and whether it was frozen before.
 
+pub mod check;
 mod file;
+pub mod prereg;
 mod rule;
 mod select;
 
 pub use file::{Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, Window, Workload};
 pub use rule::{Estimator, Rule, RuleFlags};
-pub use select::{Measured, Selected, select, shipped};
+pub use select::{Measured, Selected, select, shipped, shipped_texts};

@@ -57,8 +57,8 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// The first figure that is out of its range, as (name, value, expected).
-    pub fn out_of_range(&self) -> Option<(&'static str, f64, &'static str)> {
+    /// The figures that are out of their range, as (name, value, expected).
+    pub fn out_of_range(&self) -> impl Iterator<Item = (&'static str, f64, &'static str)> {
         let fraction = |value: f64| (0.0..=1.0).contains(&value);
         [
             (
@@ -93,7 +93,7 @@ impl Rule {
             ),
         ]
         .into_iter()
-        .find(|(_, _, holds, _)| !holds)
+        .filter(|(_, _, holds, _)| !holds)
         .map(|(name, value, _, expected)| (name, value, expected))
     }
 }

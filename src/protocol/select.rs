@@ -15,6 +15,12 @@ const SHIPPED: &[(&str, &str)] = &[
     ),
 ];
 
+/// The texts of the protocols that ship with the program, each with its file
+/// name.
+pub fn shipped_texts() -> &'static [(&'static str, &'static str)] {
+    SHIPPED
+}
+
 /// The protocols that ship with the program, each with its file name.
 ///
 /// # Errors
@@ -70,7 +76,7 @@ pub fn select(
         (Protocol::default(), "defaults".to_owned())
     };
     let (rule, changed) = flags.apply(protocol.rule.clone());
-    if let Some((field, found, expected)) = rule.out_of_range() {
+    if let Some((field, found, expected)) = rule.out_of_range().next() {
         return Err(ProtocolError::Range {
             origin: "command line".to_owned(),
             field: field.to_owned(),

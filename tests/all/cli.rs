@@ -25,6 +25,8 @@ const COMMANDS: &[&str] = &[
     "sweep",
     "anomalies",
     "hypotheses",
+    "prereg",
+    "protocol",
     "sql",
     "check",
     "remove",

@@ -1,0 +1,7 @@
+//! Registrations in real repositories.
+
+mod content;
+mod fixture;
+mod history;
+mod names;
+mod runs;
