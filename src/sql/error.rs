@@ -83,7 +83,7 @@ fn suggestion(name: &Option<String>) -> String {
 
 /// DataFusion's message without its backtrace, and without the name of the
 /// error's kind where that says nothing to a user.
-fn plain(error: &DataFusionError) -> String {
+pub(super) fn plain(error: &DataFusionError) -> String {
     match error {
         DataFusionError::Context(context, source) => format!("{context}: {}", plain(source)),
         DataFusionError::Diagnostic(_, source) => plain(source),

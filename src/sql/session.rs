@@ -7,7 +7,6 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::{TableFunctionImpl, TableProvider};
-use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SQLOptions;
@@ -20,6 +19,7 @@ use futures::StreamExt;
 use tokio::runtime::Runtime;
 
 use super::catalog::{StoreCatalog, StoreSchema};
+use super::error::plain;
 use super::functions::{self, NO_RUN, RelationFunction, RunFunction, bind, bind_relation};
 use super::table::{RUN, RunFile, StoreTable};
 use super::views::{self, View, ViewKind};
@@ -243,7 +243,7 @@ impl Session {
             .with_allow_dml(false)
             .with_allow_statements(false)
             .verify_plan(&plan)
-            .map_err(|error| SqlError::NotAQuery(error.strip_backtrace()))?;
+            .map_err(|error| SqlError::NotAQuery(plain(&error)))?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(frame.execute_stream().await?)
     }
@@ -257,7 +257,7 @@ impl Session {
         else {
             return error.into();
         };
-        let name = TableReference::parse_str(name).table().to_owned();
+        let name = name.strip_prefix(&format!("{CATALOG}.{SCHEMA}.")).unwrap_or(name).to_owned();
         let suggested = nearest(&name);
         SqlError::UnknownTable { name, suggested }
     }
