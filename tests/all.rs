@@ -15,6 +15,8 @@ mod prereg;
 mod protocol;
 #[path = "all/published.rs"]
 mod published;
+#[path = "all/readme.rs"]
+mod readme;
 #[path = "all/resources.rs"]
 mod resources;
 #[path = "all/schemas.rs"]

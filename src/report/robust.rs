@@ -140,12 +140,13 @@ impl Rows {
     fn summary(&self, rows: impl Iterator<Item = usize>) -> String {
         let rows: Vec<usize> = rows.collect();
         let robust = rows.iter().filter(|&&row| self.robust[row] == Some(true)).count();
-        let ties: Vec<&String> = rows.iter().filter_map(|&row| self.tie[row].as_ref()).collect();
-        let shown = ties.iter().filter(|tie| **tie == "shown").count();
+        let is = |text: &Option<String>, word: &str| text.as_deref() == Some(word);
+        let ties = rows.iter().filter(|&&row| is(&self.verdict[row], "tie")).count();
+        let shown = rows.iter().filter(|&&row| is(&self.tie[row], "shown")).count();
         format!(
-            "{}: {robust} robust; {}, of which {shown} shown",
+            "{}: {robust} robust; {}, {shown} of them shown",
             figure::counted(rows.len(), "comparison"),
-            figure::counted(ties.len(), "tie")
+            figure::counted(ties, "tie")
         )
     }
 }
