@@ -13,6 +13,9 @@ pub const STORE_VARIABLE: &str = "TAPSTAT_STORE";
 /// The store where neither flag nor environment names one.
 const DEFAULT_STORE: &str = "store";
 
+/// The heading of filters in helps.
+pub const FILTERS: &str = "Filters (each takes a list, and knows * and ?)";
+
 /// Options that stand before or after the command's name.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
@@ -133,7 +136,7 @@ pub struct OutputArgs {
 
 /// Which runs are shown.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Filters")]
+#[command(next_help_heading = FILTERS)]
 pub struct RunFilter {
     /// Only these runs: an id, any unique part of one, or a glob
     #[arg(long = "run", value_name = "RUN,…", value_delimiter = ',')]
@@ -143,7 +146,7 @@ pub struct RunFilter {
 /// Which cells are shown. Each takes a list, can be given more than once, and
 /// knows `*` for any text and `?` for any character.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Filters")]
+#[command(next_help_heading = FILTERS)]
 pub struct CellFilter {
     /// Only these tiers; `-` for rows without one
     #[arg(long = "tier", value_name = "TIER,…", value_delimiter = ',', allow_hyphen_values = true)]

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::args::{CellFilter, Global, RunFilter};
+use super::args::{CellFilter, FILTERS, Global, RunFilter};
 use super::select::{Columns, query};
 use super::{Answer, session};
 use crate::report::fit_page;
@@ -25,12 +25,12 @@ pub struct Args {
     #[command(flatten)]
     pub run: RunFilter,
 
-    /// Only these targets; a list, with `*` and `?`
+    /// Only these targets
     #[arg(
         long = "target",
         value_name = "TARGET,…",
         value_delimiter = ',',
-        help_heading = "Filters"
+        help_heading = FILTERS
     )]
     pub targets: Vec<String>,
 }

@@ -29,15 +29,15 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Exit with 1 if any cell shown is not a tie
+    #[arg(long)]
+    pub check: bool,
+
     #[command(flatten)]
     pub runs: pair::Runs,
 
     #[command(flatten)]
     pub filter: CellFilter,
-
-    /// Exit with 1 if any cell shown is not a tie
-    #[arg(long)]
-    pub check: bool,
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {

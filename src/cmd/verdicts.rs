@@ -36,12 +36,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    #[command(flatten)]
-    pub filters: Filters,
-
     /// Exit with 1 if any verdict shown is invalid or incomplete
     #[arg(long)]
     pub check: bool,
+
+    #[command(flatten)]
+    pub filters: Filters,
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {

@@ -102,12 +102,16 @@ impl Block {
                 format!("{} {}\n", "#".repeat(level + 1), visible(text))
             }
             Self::Text(text) => format!("{}\n", visible(text)),
-            Self::List(lines) | Self::Notes(lines) => {
-                lines.iter().map(|line| format!("- {}\n", visible(line))).collect()
-            }
+            Self::List(lines) => list(lines),
+            // A list of its own, also where one stands before it.
+            Self::Notes(notes) => format!("Notes:\n\n{}", list(notes)),
             Self::Table(grid) => grid.to_markdown(),
         }
     }
+}
+
+fn list(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {}\n", visible(line))).collect()
 }
 
 #[cfg(test)]
@@ -161,6 +165,8 @@ the end
 |   c |
 | --: |
 |   8 |
+
+Notes:
 
 - rule: defaults
 - inputs: none

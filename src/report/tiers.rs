@@ -144,7 +144,8 @@ fn summary(rows: &[&ChangeRow]) -> Grid {
     let mut header = vec![("server".to_owned(), Align::Left)];
     header.extend(["from", "to"].map(|name| (name.to_owned(), Align::Right)));
     header.extend(CHANGES.map(|name| (name.to_owned(), Align::Right)));
-    let mut counts: Vec<((&str, &str, &str), BTreeMap<&str, usize>)> = Vec::new();
+    type Step<'a> = (&'a str, &'a str, &'a str);
+    let mut counts: Vec<(Step<'_>, BTreeMap<&str, usize>)> = Vec::new();
     for row in rows {
         let key = (&*row.server, &*row.from_tier, &*row.to_tier);
         let index = counts.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
@@ -205,6 +206,8 @@ mod tests {
 | a      |    8 |  16 |      1 |   1 |     0 |    0 |
 | a      |   16 |  24 |      0 |   0 |     0 |    1 |
 | b      |    8 |  16 |      0 |   0 |     1 |    0 |
+
+Notes:
 
 - change: ";
         assert!(text.starts_with(expected), "{text}");

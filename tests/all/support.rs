@@ -31,9 +31,9 @@ pub fn published() -> Option<PathBuf> {
     None
 }
 
-/// A run that ships with the project.
-pub fn shipped(run: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("runs").join(run)
+/// The directory of the run that ships with the project, as a printed table.
+pub fn shipped_run() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("runs").join(SCALING)
 }
 
 /// The program under test.
@@ -66,6 +66,11 @@ impl Sandbox {
             sandbox.ingest(run);
         }
         sandbox
+    }
+
+    /// A sandbox whose store holds the run that ships with the project.
+    pub fn with_shipped_run() -> Self {
+        Self::with_runs([shipped_run()])
     }
 
     /// A path in the folder.

@@ -1,0 +1,15 @@
+//! The integration tests: one binary, a module for each theme.
+//!
+//! Golden files are rewritten by `SNAPSHOTS=overwrite cargo test --release`.
+#![allow(clippy::unwrap_used)]
+
+mod altered;
+mod catalog;
+mod cli;
+mod layouts;
+mod published;
+mod resources;
+mod schemas;
+mod shipped;
+mod small_cases;
+mod support;
