@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod altered;
+mod bad_input;
 mod catalog;
 mod cli;
 mod layouts;
