@@ -7,6 +7,7 @@ mod altered;
 mod bad_input;
 mod catalog;
 mod cli;
+mod kill;
 mod layouts;
 mod published;
 mod resources;

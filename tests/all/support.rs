@@ -95,9 +95,7 @@ impl Sandbox {
 
     /// An empty run directory.
     pub fn run(&self, id: &str) -> RunFolder {
-        let path = self.path("runs").join(id);
-        fs::create_dir_all(&path).unwrap();
-        RunFolder { path }
+        RunFolder::create(&self.path("runs").join(id))
     }
 
     /// Ingests a run that is in order.
@@ -171,6 +169,11 @@ impl AsRef<Path> for RunFolder {
 }
 
 impl RunFolder {
+    pub fn create(path: &Path) -> Self {
+        fs::create_dir_all(path).unwrap();
+        Self { path: path.to_owned() }
+    }
+
     /// Writes a file, and the folders that it lies in.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
         let path = self.path.join(name);
@@ -242,4 +245,23 @@ pub fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     visit(root, root, &mut found);
     found
+}
+
+/// Numbers that look random and are the same every time (an LCG by Knuth).
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn fraction(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f64 / (1_u64 << 24) as f64
+    }
+
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.fraction()
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.fraction() * end as f64) as usize
+    }
 }
