@@ -22,6 +22,7 @@ mod cells;
 mod check;
 mod demo;
 mod fit;
+mod hypotheses;
 mod ingest;
 mod pair;
 mod remove;
@@ -78,6 +79,7 @@ enum Command {
     Reproduce(reproduce::Args),
     Shift(shift::Args),
     Fit(fit::Args),
+    Hypotheses(hypotheses::Args),
     Scaling(scaling::Args),
     Sweep(sweep::Args),
     Anomalies(anomalies::Args),
@@ -115,6 +117,7 @@ impl Command {
             Self::Reproduce(args) => reproduce::run(args, global),
             Self::Shift(args) => shift::run(args, global),
             Self::Fit(args) => fit::run(args, global),
+            Self::Hypotheses(args) => hypotheses::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),

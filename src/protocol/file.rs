@@ -138,6 +138,9 @@ pub struct Hypothesis {
     pub statement: String,
     /// File under `queries/hypotheses/`, without its folder.
     pub query: String,
+    /// The runs that the query names beside the one that is judged.
+    #[serde(default)]
+    pub runs: Vec<String>,
 }
 
 impl Protocol {

@@ -54,6 +54,24 @@ pub enum SqlError {
         /// The nearest that there is.
         suggested: Option<String>,
     },
+    /// A hypothesis whose query is nowhere.
+    #[error(
+        "no query file `{query}`: expected it in `hypotheses/` of --queries, or among those that ship"
+    )]
+    UnknownQuery {
+        /// The file that it names.
+        query: String,
+    },
+    /// A hypothesis whose query gives other columns than it should.
+    #[error("{query}: expected a column `{column}` of type {expected}")]
+    HypothesisColumn {
+        /// Its query file.
+        query: String,
+        /// The column.
+        column: &'static str,
+        /// Its type.
+        expected: String,
+    },
     /// The runtime of the session could not be started.
     #[error("cannot start the query runtime: {0}")]
     Runtime(std::io::Error),

@@ -7,6 +7,7 @@
 mod catalog;
 mod error;
 mod functions;
+pub mod hypotheses;
 mod rules;
 mod session;
 mod table;

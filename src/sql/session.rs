@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::TableProvider;
+use datafusion::catalog::{TableFunctionImpl, TableProvider};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
@@ -19,7 +19,7 @@ use futures::StreamExt;
 use tokio::runtime::Runtime;
 
 use super::catalog::{StoreCatalog, StoreSchema};
-use super::functions::{self, NO_RUN, RunFunction, bind};
+use super::functions::{self, NO_RUN, RelationFunction, RunFunction, bind, bind_relation};
 use super::table::{RUN, RunFile, StoreTable};
 use super::views::{self, View, ViewKind};
 use super::{SqlError, rules};
@@ -152,6 +152,8 @@ impl Session {
         // Text is Utf8 in the store and stays so in every answer.
         config.options_mut().execution.parquet.schema_force_view_types = false;
         config.options_mut().sql_parser.map_string_types_to_utf8view = false;
+        // Views say in what order their rows come.
+        config.options_mut().sql_parser.enable_subquery_sort_elimination = false;
         let mut state =
             SessionStateBuilder::new().with_config(config).with_default_features().build();
         for function in functions::scalars() {
@@ -184,9 +186,14 @@ impl Session {
         let schema = Arc::new(StoreSchema::new(tables, queries, state));
         context.register_catalog(CATALOG, Arc::new(StoreCatalog::new(SCHEMA, schema)));
         let runs: Vec<String> = judged.iter().map(|judged| judged.run.clone()).collect();
-        for view in views.iter().filter(|view| view.kind == ViewKind::Function) {
-            let function = RunFunction::new(view.name, view.sql.clone(), runs.clone());
-            context.register_udtf(view.name, Arc::new(function));
+        for view in &views {
+            let sql = view.sql.clone();
+            let function: Arc<dyn TableFunctionImpl> = match view.kind {
+                ViewKind::View => continue,
+                ViewKind::OfRuns => Arc::new(RunFunction::new(view.name, sql, runs.clone())),
+                ViewKind::OfRelation => Arc::new(RelationFunction::new(view.name, sql)),
+            };
+            context.register_udtf(view.name, function);
         }
         let runtime =
             tokio::runtime::Builder::new_current_thread().build().map_err(SqlError::Runtime)?;
@@ -293,18 +300,27 @@ impl Session {
         ];
         let mut relations: Vec<Relation> = stored.collect();
         for (name, doc, columns) in made {
-            relations.push(self.relation(name, RelationKind::Table, doc, &|name| {
-                let (_, unit, doc) = columns.iter().find(|column| column.0 == name)?;
-                Some(((*unit).to_owned(), (*doc).to_owned()))
-            })?);
+            relations.push(self.relation(
+                name,
+                RelationKind::Table,
+                &all_of(name),
+                doc,
+                &|name| {
+                    let (_, unit, doc) = columns.iter().find(|column| column.0 == name)?;
+                    Some(((*unit).to_owned(), (*doc).to_owned()))
+                },
+            )?);
         }
         for view in &self.views {
-            let kind = match view.kind {
-                ViewKind::View => RelationKind::View,
-                ViewKind::Function => RelationKind::Function,
+            let (kind, sql) = match view.kind {
+                ViewKind::View => (RelationKind::View, all_of(view.name)),
+                ViewKind::OfRuns => (RelationKind::Function, bind(&view.sql, NO_RUN, NO_RUN, None)),
+                ViewKind::OfRelation => {
+                    (RelationKind::Function, bind_relation(&view.sql, "judged_cells"))
+                }
             };
             let columns = view.columns();
-            relations.push(self.relation(view.name, kind, view.doc(), &|name| {
+            relations.push(self.relation(view.name, kind, &sql, view.doc(), &|name| {
                 let column = columns.iter().find(|column| column.name == name)?;
                 Some((column.unit.clone(), column.doc.clone()))
             })?);
@@ -317,14 +333,11 @@ impl Session {
         &self,
         name: &str,
         kind: RelationKind,
+        sql: &str,
         doc: &str,
         describe: &dyn Fn(&str) -> Option<(String, String)>,
     ) -> Result<Relation, SqlError> {
-        let sql = match kind {
-            RelationKind::Function => bind(self.view_sql(name)?, NO_RUN, NO_RUN, None),
-            _ => format!("SELECT * FROM {name}"),
-        };
-        let plan = self.runtime.block_on(self.context.state().create_logical_plan(&sql))?;
+        let plan = self.runtime.block_on(self.context.state().create_logical_plan(sql))?;
         let columns = plan
             .schema()
             .fields()
@@ -409,6 +422,10 @@ fn brought_protocol(store: &Store, manifest: &Manifest) -> Result<Option<String>
         }
     }
     Ok(None)
+}
+
+fn all_of(name: &str) -> String {
+    format!("SELECT * FROM {name}")
 }
 
 fn stored_relation(table: &schema::Table) -> Relation {

@@ -10,7 +10,9 @@ pub enum ViewKind {
     /// A relation that is asked by its name.
     View,
     /// A table function of two runs.
-    Function,
+    OfRuns,
+    /// A table function of a relation's name.
+    OfRelation,
 }
 
 /// A query file that ships with the program.
@@ -43,8 +45,12 @@ const SHIPPED: &[Shipped] = shipped![
     View "instance_scaling",
     View "sweep",
     View "anomalies",
-    Function "reproduce",
-    Function "shift",
+    View "judged_cells",
+    View "cell_variants",
+    View "verdict_robustness",
+    OfRelation "judge",
+    OfRuns "reproduce",
+    OfRuns "shift",
 ];
 
 /// A column of a view, as the comments of its file tell.

@@ -9,6 +9,7 @@ pub mod fit;
 pub mod interval;
 pub mod percentile;
 pub mod verdict;
+pub mod welch;
 
 /// A value that no statistic can be made of.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]

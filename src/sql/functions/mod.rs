@@ -4,7 +4,7 @@ mod aggregate;
 mod relation;
 mod scalar;
 
-pub(super) use relation::{NO_RUN, RunFunction, bind};
+pub(super) use relation::{NO_RUN, RelationFunction, RunFunction, bind, bind_relation};
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 

@@ -1,4 +1,4 @@
-//! Table functions of two runs: `reproduce` and `shift`.
+//! Table functions: `reproduce` and `shift` of two runs, `judge` of a relation.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl RunFunction {
 
     /// The run that an argument names.
     fn run(&self, argument: &Expr) -> Result<String> {
-        let name = self.text(argument)?;
+        let name = text(self.name, argument)?;
         if self.runs.contains(&name) || name == NO_RUN {
             return Ok(name);
         }
@@ -49,17 +49,6 @@ impl RunFunction {
             ),
         }
     }
-
-    fn text(&self, argument: &Expr) -> Result<String> {
-        match argument {
-            Expr::Literal(value, _) => {
-                value.try_as_str().flatten().map(str::to_owned).ok_or_else(|| {
-                    exec_datafusion_err!("{}: expected text in quotes, found {value}", self.name)
-                })
-            }
-            other => plan_err!("{}: expected text in quotes, found {other}", self.name),
-        }
-    }
 }
 
 impl TableFunctionImpl for RunFunction {
@@ -67,7 +56,7 @@ impl TableFunctionImpl for RunFunction {
         let (a, b, tier) = match args.exprs() {
             [a, b] => (a, b, None),
             [a, b, Expr::Literal(tier, _)] if tier.is_null() => (a, b, None),
-            [a, b, tier] => (a, b, Some(self.text(tier)?)),
+            [a, b, tier] => (a, b, Some(text(self.name, tier)?)),
             other => {
                 let (name, found) = (self.name, other.len());
                 return plan_err!(
@@ -76,18 +65,71 @@ impl TableFunctionImpl for RunFunction {
                 );
             }
         };
-        let sql = bind(&self.sql, &self.run(a)?, &self.run(b)?, tier.as_deref());
-        let Some(state) = args.session().as_any().downcast_ref::<SessionState>() else {
-            return plan_err!("{}: called outside a session over a store", self.name);
+        plan(self.name, bind(&self.sql, &self.run(a)?, &self.run(b)?, tier.as_deref()), &args)
+    }
+}
+
+/// A query file about a relation `$cells`, called with its name:
+/// `judge('judged_cells')`.
+#[derive(Debug)]
+pub(in crate::sql) struct RelationFunction {
+    name: &'static str,
+    sql: String,
+}
+
+impl RelationFunction {
+    pub(in crate::sql) fn new(name: &'static str, sql: String) -> Self {
+        Self { name, sql }
+    }
+}
+
+impl TableFunctionImpl for RelationFunction {
+    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+        let [relation] = args.exprs() else {
+            let name = self.name;
+            return plan_err!("{name}: expected {name}('RELATION')");
         };
-        // Planning is asynchronous for catalogs that are far away; this one
-        // answers at once, so that the first poll is the last.
-        let plan = state
-            .create_logical_plan(&sql)
-            .now_or_never()
-            .unwrap_or_else(|| plan_err!("the catalog did not answer at once"))
-            .map_err(|error| error.context(format!("queries/{}.sql", self.name)))?;
-        Ok(Arc::new(ViewTable::new(plan, Some(sql))))
+        let relation = text(self.name, relation)?;
+        let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name(&relation) {
+            return plan_err!(
+                "{}: expected the name of a table or view, found `{relation}`",
+                self.name
+            );
+        }
+        plan(self.name, bind_relation(&self.sql, &relation), &args)
+    }
+}
+
+/// The query with its relation by name.
+pub(in crate::sql) fn bind_relation(sql: &str, relation: &str) -> String {
+    sql.replace("$cells", relation)
+}
+
+/// Plans the bound query of a function.
+fn plan(name: &str, sql: String, args: &TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+    let Some(state) = args.session().as_any().downcast_ref::<SessionState>() else {
+        return plan_err!("{name}: called outside a session over a store");
+    };
+    // Planning is asynchronous for catalogs that are far away; this one answers
+    // at once, so that the first poll is the last.
+    let plan = state
+        .create_logical_plan(&sql)
+        .now_or_never()
+        .unwrap_or_else(|| plan_err!("the catalog did not answer at once"))
+        .map_err(|error| error.context(format!("queries/{name}.sql")))?;
+    Ok(Arc::new(ViewTable::new(plan, Some(sql))))
+}
+
+/// The text that an argument is.
+fn text(name: &str, argument: &Expr) -> Result<String> {
+    match argument {
+        Expr::Literal(value, _) => {
+            value.try_as_str().flatten().map(str::to_owned).ok_or_else(|| {
+                exec_datafusion_err!("{name}: expected text in quotes, found {value}")
+            })
+        }
+        other => plan_err!("{name}: expected text in quotes, found {other}"),
     }
 }
 

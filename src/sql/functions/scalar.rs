@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, Float64Array};
+use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use datafusion::common::cast::{as_float64_array, as_int64_array, as_string_array};
 use datafusion::common::{exec_datafusion_err, exec_err};
@@ -11,6 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use crate::stats::welch::{self, Sample};
 use crate::stats::{StatsError, interval, verdict};
 
 /// What a function does to the columns of a batch.
@@ -31,6 +33,9 @@ enum Function {
     StudentTQuantile,
     HalfWidth,
     Beats,
+    WelchP,
+    WelchHalfWidth,
+    WelchDetectable,
     Refuse,
 }
 
@@ -40,6 +45,9 @@ impl Function {
             Self::StudentTQuantile => student_t_quantile,
             Self::HalfWidth => t_half_width,
             Self::Beats => beats,
+            Self::WelchP => welch_p,
+            Self::WelchHalfWidth => welch_half_width,
+            Self::WelchDetectable => welch_detectable,
             Self::Refuse => refuse,
         }
     }
@@ -74,6 +82,24 @@ pub(super) fn all() -> Vec<ScalarUDF> {
         pure("student_t_quantile", vec![Float64, Float64], Float64, Function::StudentTQuantile),
         pure("t_half_width", vec![Float64, Int64, Float64], Float64, Function::HalfWidth),
         pure("beats", vec![Float64; 5], Boolean, Function::Beats),
+        pure(
+            "welch_p",
+            vec![Float64, Float64, Int64, Float64, Float64, Int64],
+            Float64,
+            Function::WelchP,
+        ),
+        pure(
+            "welch_half_width",
+            vec![Float64, Int64, Float64, Int64, Float64],
+            Float64,
+            Function::WelchHalfWidth,
+        ),
+        pure(
+            "welch_detectable",
+            vec![Float64, Int64, Float64, Int64, Float64, Float64],
+            Float64,
+            Function::WelchDetectable,
+        ),
         // Volatile: a refusal must not be evaluated while a query is planned.
         ScalarUDF::from(Columnwise {
             name: "refuse",
@@ -123,6 +149,53 @@ fn beats(columns: &[ArrayRef]) -> Result<ArrayRef> {
         Some(verdict::beats((a, get(a_low, row)), (b, get(b_high, row)), floor))
     });
     Ok(Arc::new(outcomes.collect::<BooleanArray>()))
+}
+
+/// Row by row over columns of figures; null where a figure of the row is.
+fn rowwise<const N: usize>(
+    columns: &[ArrayRef],
+    figure: impl Fn([f64; N]) -> std::result::Result<Option<f64>, StatsError>,
+) -> Result<ArrayRef> {
+    let columns = columns
+        .iter()
+        .map(|column| cast(column, &DataType::Float64))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
+    let columns =
+        columns.iter().map(|column| as_float64_array(column)).collect::<Result<Vec<_>>>()?;
+    let rows = columns.first().map_or(0, |column| column.len());
+    let figures = (0..rows).map(|row| {
+        if columns.iter().any(|column| column.is_null(row)) {
+            return Ok(None);
+        }
+        figure(std::array::from_fn(|index| columns[index].value(row))).map_err(stats)
+    });
+    Ok(Arc::new(figures.collect::<Result<Float64Array>>()?))
+}
+
+/// A sample of a count that a column holds.
+fn sample(mean: f64, s: f64, n: f64) -> Sample {
+    Sample { mean, s, n: n as u64 }
+}
+
+/// `welch_p(mean_a, s_a, n_a, mean_b, s_b, n_b)`: the two-sided p.
+fn welch_p(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    rowwise(columns, |[mean_a, s_a, n_a, mean_b, s_b, n_b]| {
+        welch::p_value(sample(mean_a, s_a, n_a), sample(mean_b, s_b, n_b))
+    })
+}
+
+/// `welch_half_width(s_a, n_a, s_b, n_b, confidence)` of a difference of means.
+fn welch_half_width(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    rowwise(columns, |[s_a, n_a, s_b, n_b, confidence]| {
+        welch::half_width(sample(0.0, s_a, n_a), sample(0.0, s_b, n_b), confidence)
+    })
+}
+
+/// `welch_detectable(s_a, n_a, s_b, n_b, confidence, power)` of log values.
+fn welch_detectable(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    rowwise(columns, |[s_a, n_a, s_b, n_b, confidence, power]| {
+        welch::detectable(sample(0.0, s_a, n_a), sample(0.0, s_b, n_b), confidence, power)
+    })
 }
 
 /// `refuse(message)`: ends the query with that message.
