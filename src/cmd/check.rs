@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::args::{Global, RunFilter};
-use super::output::Output;
+use super::output::{Output, say};
 use super::{Answer, output, session};
 use crate::report::figure::{counted, thousands};
 use crate::store::Store;
@@ -37,8 +37,8 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         thousands(i64::try_from(report.bytes)?)
     );
     match report.findings.len() {
-        0 => eprintln!("tapstat: the store is as its manifests say: {checked}"),
-        faults => eprintln!("tapstat: {} in {checked}", counted(faults, "fault")),
+        0 => say(format_args!("tapstat: the store is as its manifests say: {checked}")),
+        faults => say(format_args!("tapstat: {} in {checked}", counted(faults, "fault"))),
     }
     Ok(Answer::of(report.is_clean()))
 }

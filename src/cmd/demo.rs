@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::args::{CellFilter, Global};
-use super::{Answer, ingest, session, verdicts};
+use super::{Answer, ingest, output, session, verdicts};
 use crate::store::Store;
 use crate::store::ingest::IngestOptions;
 
@@ -34,11 +34,11 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let directories = directories(&runs)?;
     let store = global.store.store.clone().unwrap_or_else(|| STORE.into());
     for directory in &directories {
-        ingest::ingest_one(global, &store, directory, &IngestOptions::default())?;
+        ingest::ingest_one(&store, directory, &IngestOptions::default())?;
     }
     let session = session::open(global, Store::open(&store)?, None)?;
     verdicts::Shown::read(&session, &CellFilter::default())?.show(global, &session)?;
-    eprintln!("{}", next_steps(&store));
+    output::say(next_steps(&store));
     Ok(Answer::Yes)
 }
 

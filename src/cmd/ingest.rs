@@ -11,6 +11,7 @@ use super::args::Global;
 use super::{Answer, output, session};
 use crate::protocol::Protocol;
 use crate::report::figure::counted;
+use crate::sql::{Options, Session};
 use crate::store::ingest::{IngestOptions, Outcome, Progress, ingest};
 use crate::store::{Manifest, Store};
 
@@ -52,18 +53,13 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     }
     let path = global.store.path();
     for directory in &args.directories {
-        ingest_one(global, &path, directory, &options)?;
+        ingest_one(&path, directory, &options)?;
     }
     Ok(Answer::Yes)
 }
 
 /// Ingests one run directory, and says what came of it.
-pub(super) fn ingest_one(
-    global: &Global,
-    store: &Path,
-    directory: &Path,
-    options: &IngestOptions,
-) -> Result<()> {
+pub(super) fn ingest_one(store: &Path, directory: &Path, options: &IngestOptions) -> Result<()> {
     check_protocol(directory)?;
     let store = Store::create(store)?;
     let bar = Bar::new();
@@ -71,7 +67,7 @@ pub(super) fn ingest_one(
     bar.finish();
     let (outcome, warnings) = result?;
     for warning in warnings {
-        eprintln!("tapstat: warning: {}: {warning}", outcome.manifest().run);
+        output::say(format_args!("tapstat: warning: {}: {warning}", outcome.manifest().run));
     }
     let word = match outcome {
         Outcome::Ingested(_) => "ingested",
@@ -80,7 +76,7 @@ pub(super) fn ingest_one(
     };
     let root = store.root().to_owned();
     drop(store);
-    eprintln!("{word} {}", contents(global, &root, outcome.manifest())?);
+    output::say(format_args!("{word} {}", contents(&root, outcome.manifest())?));
     Ok(())
 }
 
@@ -95,7 +91,7 @@ fn check_protocol(directory: &Path) -> Result<()> {
 }
 
 /// A run in a line, `RUN: 540 rungs, 4,407,102 requests (layout summary.csv)`.
-fn contents(global: &Global, root: &Path, manifest: &Manifest) -> Result<String> {
+fn contents(root: &Path, manifest: &Manifest) -> Result<String> {
     let rungs = usize::try_from(manifest.rows("rungs"))?;
     let cells = usize::try_from(manifest.rows("published_cells"))?;
     let mut parts = Vec::new();
@@ -107,7 +103,8 @@ fn contents(global: &Global, root: &Path, manifest: &Manifest) -> Result<String>
     }
     if rungs > 0 {
         let runs = Some(vec![manifest.run.clone()]);
-        let session = session::open(global, Store::open(root)?, runs)?;
+        let options = Options { runs, ..Options::default() };
+        let session = Session::open(Store::open(root)?, options)?;
         let view = session::view(&session, "runs", "SELECT requests FROM runs")?;
         let requests: i64 = view.ints("requests")?.into_iter().flatten().sum();
         parts.push(counted(usize::try_from(requests)?, "request"));

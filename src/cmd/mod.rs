@@ -4,6 +4,7 @@
 //! commands share is in `args` (flags), `select` (filters as SQL), `session`
 //! (the store as a session) and `output` (form and destination).
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
@@ -139,7 +140,7 @@ pub fn main() -> ExitCode {
         Ok(Answer::No) => ExitCode::from(1),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("tapstat: error: {}", explain(&error));
+            output::say(format_args!("tapstat: error: {}", explain(&error)));
             ExitCode::from(2)
         }
     }
@@ -154,7 +155,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        eprint!("tapstat: ");
+        let _ = write!(std::io::stderr(), "tapstat: ");
     }
     let _ = error.print();
     ExitCode::from(2)

@@ -1,5 +1,6 @@
 //! Where an answer goes and in what form, by the flags.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 
 use anyhow::{Error, Result, bail};
@@ -111,6 +112,12 @@ impl Output {
     fn finish(self) -> Result<()> {
         Ok(self.sink.finish().map_err(ReportError::from)?)
     }
+}
+
+/// Says something on standard error. Nobody may be listening there, which is no
+/// reason to fail.
+pub fn say(message: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
 /// Whether the environment asks for no colour.

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::args::{CellFilter, Global};
-use super::output::Output;
+use super::output::{Output, say};
 use super::select::{Columns, literal, query};
 use super::session;
 use crate::report::{Difference, Facts, Page, Pair, ReportError, View, differences, stamped};
@@ -63,7 +63,7 @@ impl Asked {
     ) -> Result<()> {
         let output = Output::open(&global.output)?;
         if self.view.is_empty() {
-            eprintln!("tapstat: note: the runs have no cell in common that matches");
+            say("tapstat: note: the runs have no cell in common that matches");
         }
         // The first run's before the second's, whatever their ids.
         let mut stamps = session::stamps(&self.session);

@@ -34,7 +34,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     ids.dedup_by(|a, b| a.as_str() == b.as_str());
     for id in &ids {
         store.remove(id)?;
-        eprintln!("removed {id}");
+        output::say(format_args!("removed {id}"));
     }
     Ok(Answer::Yes)
 }

@@ -10,7 +10,7 @@ use super::args::{Global, RunFilter};
 use super::output::Output;
 use super::{Answer, session};
 use crate::report::figure::{thousands, whole};
-use crate::report::{Align, Grid, MISSING, Page, Stamp, View, short};
+use crate::report::{Align, Grid, MISSING, Page, Stamp, short};
 use crate::sql::Session;
 
 const EXAMPLES: &str = "\
@@ -58,32 +58,25 @@ fn read(session: &Session) -> Result<Vec<Row>> {
     let (rungs, requests) = (runs.ints("rungs")?, runs.ints("requests")?);
     let git = runs.texts("git_sha")?;
     let by_id: BTreeMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
-    let tiers = tiers(&session::view(session, "tiers", "SELECT * FROM tiers")?)?;
     let mut targets = session::targets(session, &[]);
     Ok(session::stamps(session)
         .into_iter()
         .map(|stamp| {
             let row = by_id.get(&*stamp.run).copied();
+            let manifest = session.store().manifest(&stamp.run);
             Row {
                 layout: row.and_then(|row| layouts[row].clone()),
                 rungs: row.and_then(|row| rungs[row]),
                 requests: row.and_then(|row| requests[row]),
-                tiers: tiers.get(&stamp.run).map(|tiers| tiers.join(", ")).unwrap_or_default(),
+                tiers: manifest
+                    .map(|manifest| manifest.contents.tiers.join(", "))
+                    .unwrap_or_default(),
                 targets: targets.remove(&stamp.run).unwrap_or_default().join(", "),
                 git_sha: row.and_then(|row| git[row].clone()),
                 stamp,
             }
         })
         .collect())
-}
-
-/// The tiers of each run, in their order.
-fn tiers(view: &View) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut tiers: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (run, tier) in view.names("run")?.into_iter().zip(view.names("tier")?) {
-        tiers.entry(run).or_default().push(tier);
-    }
-    Ok(tiers)
 }
 
 fn grid(rows: &[Row]) -> Grid {

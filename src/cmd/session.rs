@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use super::Answer;
 use super::args::{Filters, Global, RunFilter};
-use super::output::Output;
+use super::output::{Output, say};
 use super::select::{Columns, is_glob, matches, query};
 use crate::report::{Page, ReportError, Stamp, View, footnotes, rows_grid, stamped};
 use crate::sql::{Options, Session};
@@ -117,7 +117,7 @@ pub fn show(
     let output = Output::open(&global.output)?;
     let stamps = of_rows(view, stamps(session))?;
     if view.is_empty() {
-        eprintln!("tapstat: note: nothing matches");
+        say("tapstat: note: nothing matches");
     }
     if output.format.is_page() {
         return output.page(&page(&stamps)?);

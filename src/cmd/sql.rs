@@ -132,15 +132,18 @@ fn batch(relations: &[Relation]) -> Result<RecordBatch> {
             .flat_map(|relation| relation.columns.iter().map(move |column| (relation, column)))
     };
     let text = |get: fn((&Relation, &RelationColumn)) -> String| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(rows().map(get)))
+        // A column without a unit has none, not one of no letters.
+        Arc::new(
+            rows().map(get).map(|t| Some(t).filter(|t| !t.is_empty())).collect::<StringArray>(),
+        )
     };
-    Ok(RecordBatch::try_from_iter([
-        ("relation", text(|(relation, _)| relation.name.clone())),
-        ("kind", text(|(relation, _)| kind(relation).to_owned())),
-        ("about_relation", text(|(relation, _)| relation.doc.clone())),
-        ("column", text(|(_, column)| column.name.clone())),
-        ("type", text(|(_, column)| column.data_type.clone())),
-        ("unit", text(|(_, column)| column.unit.clone())),
-        ("about", text(|(_, column)| column.doc.clone())),
+    Ok(RecordBatch::try_from_iter_with_nullable([
+        ("relation", text(|(relation, _)| relation.name.clone()), true),
+        ("kind", text(|(relation, _)| kind(relation).to_owned()), true),
+        ("about_relation", text(|(relation, _)| relation.doc.clone()), true),
+        ("column", text(|(_, column)| column.name.clone()), true),
+        ("type", text(|(_, column)| column.data_type.clone()), true),
+        ("unit", text(|(_, column)| column.unit.clone()), true),
+        ("about", text(|(_, column)| column.doc.clone()), true),
     ])?)
 }

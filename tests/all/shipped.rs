@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use tapstat::sql::Session;
 
-use super::support::{Sandbox, ask, ask_one, read_csv};
+use super::support::{Sandbox, ask, ask_one, read_csv, sources};
 
 /// A table in the folder `data`.
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/data").join(name)
+    sources().join("tests/all/data").join(name)
 }
 
 /// Tier, format, class, connections, verdict.

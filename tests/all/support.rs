@@ -16,13 +16,18 @@ use tapstat::store::ingest::{IngestError, IngestOptions, Outcome, ingest};
 use tapstat::store::{Manifest, Store};
 use tempfile::TempDir;
 
+/// The source tree.
+pub fn sources() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 /// The published run of three servers on three tiers.
 pub const SCALING: &str = "20260912T225808Z-d43b538d-tap-compare-scaling";
 
 /// The published data: `TAPSTAT_PUBLISHED`, or the folder beside the source
 /// tree; none, and a line that says so, where there is neither.
 pub fn published() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/published");
+    let beside = || sources().join("../shared/published");
     let path = std::env::var_os("TAPSTAT_PUBLISHED").map_or_else(beside, PathBuf::from);
     if path.is_dir() {
         return Some(path);
@@ -33,7 +38,7 @@ pub fn published() -> Option<PathBuf> {
 
 /// The directory of the run that ships with the project, as a printed table.
 pub fn shipped_run() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("runs").join(SCALING)
+    sources().join("runs").join(SCALING)
 }
 
 /// The program under test.
@@ -46,7 +51,7 @@ pub fn assert() -> Assert {
 
 /// A file of the source tree, as a golden one.
 pub fn golden(path: &str) -> Data {
-    Data::read_from(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path), None)
+    Data::read_from(&sources().join(path), None)
 }
 
 /// A scratch folder with run directories and one store; it goes with the value.

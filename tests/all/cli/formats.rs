@@ -6,7 +6,7 @@ use arrow::ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use snapbox::{IntoData, str};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, sources};
 
 /// A row with a null and an empty text; nothing where `1` is replaced by `0`.
 const QUERY: &str = "SELECT 'a,b' AS name, '' AS empty, CAST(NULL AS DOUBLE) AS nothing, \
@@ -190,4 +190,25 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
     for word in ["invalid", "tie", "egernia-scaling3"] {
         assert!(plain.contains(word) && coloured.contains(word), "{word}");
     }
+}
+
+#[test]
+fn tables_and_views_tell_about_themselves() {
+    let sandbox = Sandbox::with_shipped_run();
+    let rows = sandbox.tapstat(&["sql", "--tables", "--format", "csv"]).assert().success();
+    let text = String::from_utf8(rows.get_output().stdout.clone()).unwrap();
+    assert!(text.starts_with("relation,kind,about_relation,column,type,unit,about\n"), "{text}");
+    for line in ["\nrungs,table,", "\ncells,view,", "\nreproduce,table function,"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(text.contains(",elapsed_s,Float64,s,"), "{text}");
+    let page = sandbox.tapstat(&["sql", "--tables"]).assert().success().stderr_eq("");
+    let text = String::from_utf8(page.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("\nrungs, table: One row per rung"), "{text}");
+
+    let shown = sandbox.tapstat(&["sql", "--show", "cells"]).assert().success().stderr_eq("");
+    let sql = std::fs::read_to_string(sources().join("queries/cells.sql")).unwrap();
+    shown.stdout_eq(sql);
+    let error = sandbox.tapstat(&["sql", "--show", "cels"]).assert().code(2).stdout_eq("");
+    error.stderr_eq("tapstat: error: no view named `cels`: did you mean `cells`?\n");
 }

@@ -22,6 +22,7 @@ const COMMANDS: &[&str] = &[
     "scaling",
     "sweep",
     "anomalies",
+    "hypotheses",
     "sql",
     "check",
     "remove",
