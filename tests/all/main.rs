@@ -9,6 +9,7 @@ mod catalog;
 mod cli;
 mod kill;
 mod layouts;
+mod outputs;
 mod published;
 mod resources;
 mod schemas;
