@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::Global;
 use super::{Answer, output, session};
-use crate::report::figure::{counted, thousands};
+use crate::protocol::Protocol;
+use crate::report::figure::counted;
 use crate::sql::{Options, Session};
 use crate::store::ingest::{IngestOptions, Outcome, Progress, ingest};
 use crate::store::{Manifest, Store};
@@ -59,6 +60,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
 
 /// Ingests one run directory, and says what came of it.
 pub(super) fn ingest_one(store: &Path, directory: &Path, options: &IngestOptions) -> Result<()> {
+    check_protocol(directory)?;
     let store = Store::create(store)?;
     let bar = Bar::new();
     let result = ingest(&store, directory, options, &bar);
@@ -78,6 +80,16 @@ pub(super) fn ingest_one(store: &Path, directory: &Path, options: &IngestOptions
     Ok(())
 }
 
+/// Refuses a run whose protocol cannot be used: once in the store, it would
+/// keep every question about the run from being answered.
+fn check_protocol(directory: &Path) -> Result<()> {
+    let path = directory.join("protocol.toml");
+    if path.is_file() {
+        Protocol::read(&path)?;
+    }
+    Ok(())
+}
+
 /// A run in a line, `RUN: 540 rungs, 4,407,102 requests (layout summary.csv)`.
 fn contents(root: &Path, manifest: &Manifest) -> Result<String> {
     let rungs = usize::try_from(manifest.rows("rungs"))?;
@@ -94,8 +106,8 @@ fn contents(root: &Path, manifest: &Manifest) -> Result<String> {
         let options = Options { runs, ..Options::default() };
         let session = Session::open(Store::open(root)?, options)?;
         let view = session::view(&session, "runs", "SELECT requests FROM runs")?;
-        let requests = view.ints("requests")?.into_iter().flatten().sum();
-        parts.push(format!("{} requests", thousands(requests)));
+        let requests: i64 = view.ints("requests")?.into_iter().flatten().sum();
+        parts.push(counted(usize::try_from(requests)?, "request"));
     }
     Ok(format!("{}: {} (layout {})", manifest.run, parts.join(", "), manifest.layout))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::support::{RunFolder, Rung, Sandbox, ask};
+use super::support::{Dice, RunFolder, Rung, Sandbox, ask};
 
 /// t(0.975, n − 1) for n = 2, 3 and 4, as in printed tables.
 const T_975: [f64; 3] = [12.706_204_736_432_1, 4.302_652_729_911_28, 3.182_446_305_284_26];
@@ -95,25 +95,6 @@ fn judge(comparison: &Comparison, run_targets: usize) -> (Option<String>, &'stat
                 Some(reason) => say("tie", reason),
             }
         }
-    }
-}
-
-/// Numbers that look random and are the same every time (an LCG by Knuth).
-struct Dice(u64);
-
-impl Dice {
-    fn fraction(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f64 / (1_u64 << 24) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.fraction()
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.fraction() * end as f64) as usize
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tapstat::sql::{Options, Relation, RelationKind};
 
-use super::support::{SCALING, Sandbox, shipped};
+use super::support::Sandbox;
 
 /// The pinned columns of each relation, after `run` (but for functions). More
 /// may follow.
@@ -79,7 +79,7 @@ const PINNED: &[(&str, &str)] = &[
 ];
 
 fn catalog() -> Vec<Relation> {
-    Sandbox::with_runs([shipped(SCALING)]).session().catalog().unwrap()
+    Sandbox::with_shipped_run().session().catalog().unwrap()
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn everything_is_explained() {
 
 #[test]
 fn every_relation_answers_where_there_is_no_run() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let session = sandbox.session_with(Options { runs: Some(Vec::new()), ..Options::default() });
     for relation in session.catalog().unwrap() {
         if relation.kind == RelationKind::Function {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Rung, SCALING, Sandbox, shipped};
+use crate::support::{Rung, Sandbox};
 
 const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/protocols/scaling-three-way.toml");
 
@@ -40,7 +40,7 @@ fn campaign(rungs: impl IntoIterator<Item = Rung>) -> Sandbox {
 
 #[test]
 fn the_shipped_run_has_every_rung_of_the_shipped_protocol() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let (code, document) = check(&sandbox, &[SHIPPED, "--run", "scaling", "--check"]);
     assert_eq!((code, &document["ok"], &document["findings"]), (0, &json!(true), &json!([])));
     assert_eq!(document["promised"], 540);

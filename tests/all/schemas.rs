@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use tapstat::store::schema::{Column, TABLES, Table};
 
-use super::support::{Rung, Sandbox, ask_one, assert, golden};
+use super::support::{Rung, Sandbox, ask_one, assert, golden, sources};
 
 #[test]
 fn arrow_schemas_are_those_of_the_store() {
@@ -44,8 +44,9 @@ struct Schema {
 
 impl Schema {
     fn read(name: &'static str) -> Self {
-        let path = format!("{}/schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let path = format!("schemas/{name}.schema.json");
+        let text = std::fs::read_to_string(sources().join(&path))
+            .unwrap_or_else(|e| panic!("{path}: {e}"));
         let root = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         Self { name, root }
     }

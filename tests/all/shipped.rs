@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use tapstat::sql::Session;
 
-use super::support::{SCALING, Sandbox, ask, ask_one, read_csv, shipped};
+use super::support::{Sandbox, ask, ask_one, read_csv, sources};
 
-/// A table in `tests/data`.
+/// A table in the folder `data`.
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    sources().join("tests/all/data").join(name)
 }
 
 /// Tier, format, class, connections, verdict.
@@ -52,7 +52,7 @@ pub fn assert_tier_changes(session: &Session, table: &Path) {
 }
 
 fn sandbox() -> Sandbox {
-    Sandbox::with_runs([shipped(SCALING)])
+    Sandbox::with_shipped_run()
 }
 
 #[test]

@@ -16,13 +16,18 @@ use tapstat::store::ingest::{IngestError, IngestOptions, Outcome, ingest};
 use tapstat::store::{Manifest, Store};
 use tempfile::TempDir;
 
+/// The source tree.
+pub fn sources() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 /// The published run of three servers on three tiers.
 pub const SCALING: &str = "20260912T225808Z-d43b538d-tap-compare-scaling";
 
 /// The published data: `TAPSTAT_PUBLISHED`, or the folder beside the source
 /// tree; none, and a line that says so, where there is neither.
 pub fn published() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/published");
+    let beside = || sources().join("../shared/published");
     let path = std::env::var_os("TAPSTAT_PUBLISHED").map_or_else(beside, PathBuf::from);
     if path.is_dir() {
         return Some(path);
@@ -31,9 +36,9 @@ pub fn published() -> Option<PathBuf> {
     None
 }
 
-/// A run that ships with the project.
-pub fn shipped(run: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("runs").join(run)
+/// The directory of the run that ships with the project, as a printed table.
+pub fn shipped_run() -> PathBuf {
+    sources().join("runs").join(SCALING)
 }
 
 /// The program under test.
@@ -46,7 +51,7 @@ pub fn assert() -> Assert {
 
 /// A file of the source tree, as a golden one.
 pub fn golden(path: &str) -> Data {
-    Data::read_from(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path), None)
+    Data::read_from(&sources().join(path), None)
 }
 
 /// A scratch folder with run directories and one store; it goes with the value.
@@ -66,6 +71,11 @@ impl Sandbox {
             sandbox.ingest(run);
         }
         sandbox
+    }
+
+    /// A sandbox whose store holds the run that ships with the project.
+    pub fn with_shipped_run() -> Self {
+        Self::with_runs([shipped_run()])
     }
 
     /// A path in the folder.
@@ -90,9 +100,7 @@ impl Sandbox {
 
     /// An empty run directory.
     pub fn run(&self, id: &str) -> RunFolder {
-        let path = self.path("runs").join(id);
-        fs::create_dir_all(&path).unwrap();
-        RunFolder { path }
+        RunFolder::create(&self.path("runs").join(id))
     }
 
     /// Ingests a run that is in order.
@@ -166,6 +174,11 @@ impl AsRef<Path> for RunFolder {
 }
 
 impl RunFolder {
+    pub fn create(path: &Path) -> Self {
+        fs::create_dir_all(path).unwrap();
+        Self { path: path.to_owned() }
+    }
+
     /// Writes a file, and the folders that it lies in.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> &Self {
         let path = self.path.join(name);
@@ -237,4 +250,23 @@ pub fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     visit(root, root, &mut found);
     found
+}
+
+/// Numbers that look random and are the same every time (an LCG by Knuth).
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn fraction(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f64 / (1_u64 << 24) as f64
+    }
+
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.fraction()
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.fraction() * end as f64) as usize
+    }
 }

@@ -7,7 +7,7 @@ use arrow::ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use snapbox::{IntoData, str};
 
-use crate::support::{PROGRAM, SCALING, Sandbox, shipped};
+use crate::support::{PROGRAM, Sandbox};
 
 /// A row with a null and an empty text; nothing where `1` is replaced by `0`.
 const QUERY: &str = "SELECT 'a,b' AS name, '' AS empty, CAST(NULL AS DOUBLE) AS nothing, \
@@ -22,7 +22,7 @@ fn answers(sandbox: &Sandbox, format: &str, one: impl IntoData, none: impl IntoD
 
 #[test]
 fn nulls_and_empty_answers_in_every_text_format() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     answers(
         &sandbox,
         "csv",
@@ -95,7 +95,7 @@ name  empty  nothing  sum  n
 
 #[test]
 fn a_file_has_the_format_of_its_suffix() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let write = |name: &str| {
         let done = sandbox.tapstat(&["sql", QUERY, "--output", name]).assert().success();
         done.stdout_eq("").stderr_eq("");
@@ -118,7 +118,7 @@ fn a_file_has_the_format_of_its_suffix() {
 
 #[test]
 fn arrow_on_standard_output_is_a_stream() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let answer = sandbox.tapstat(&["sql", QUERY, "--format", "arrow"]).assert().success();
     let bytes = answer.get_output().stdout.clone();
     let stream = StreamReader::try_new(bytes.as_slice(), None).unwrap();
@@ -127,7 +127,7 @@ fn arrow_on_standard_output_is_a_stream() {
 
 #[test]
 fn an_error_leaves_the_file_and_standard_output_as_they_were() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     std::fs::write(sandbox.path("a.csv"), "mine").unwrap();
     let query = "SELECT rps_men FROM cells";
     sandbox.tapstat(&["sql", query, "--output", "a.csv"]).assert().code(2).stdout_eq("");
@@ -142,7 +142,7 @@ fn an_error_leaves_the_file_and_standard_output_as_they_were() {
 
 #[test]
 fn a_query_comes_as_argument_from_a_file_or_from_standard_input() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     std::fs::write(sandbox.path("q.sql"), "SELECT 7 AS n;\n").unwrap();
     for (arguments, input) in [
         (&["sql", "SELECT 7 AS n"][..], ""),
@@ -159,7 +159,7 @@ fn a_query_comes_as_argument_from_a_file_or_from_standard_input() {
 
 #[test]
 fn a_reader_who_leaves_early_is_no_error() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     for format in ["table", "markdown", "csv", "json", "ndjson", "parquet", "arrow"] {
         let mut child = std::process::Command::new(PROGRAM)
             .args(["sql", "SELECT a.* FROM published_cells AS a, published_cells AS b"])
@@ -178,7 +178,7 @@ fn a_reader_who_leaves_early_is_no_error() {
 
 #[test]
 fn colour_is_for_terminals_unless_it_is_asked_for() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let text = |arguments: &[&str]| {
         let command = sandbox.tapstat(&["verdicts", "--tier", "24"]).args(arguments);
         let shown = command.env("NO_COLOR", "1").assert().success();
@@ -195,7 +195,7 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
 
 #[test]
 fn tables_and_views_tell_about_themselves() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let rows = sandbox.tapstat(&["sql", "--tables", "--format", "csv"]).assert().success();
     let text = String::from_utf8(rows.get_output().stdout.clone()).unwrap();
     assert!(text.starts_with("relation,kind,about_relation,column,type,unit,about\n"), "{text}");

@@ -2,11 +2,11 @@
 
 use snapbox::file;
 
-use crate::support::{SCALING, Sandbox, shipped};
+use crate::support::Sandbox;
 
 #[test]
 fn cells() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let arguments = ["cells", "--tier", "24", "--class", "Q11", "--response-format", "csv"];
     let page = sandbox.tapstat(&arguments).assert().success().stderr_eq("");
     page.stdout_eq(file!["cells.stdout"]);
@@ -14,7 +14,7 @@ fn cells() {
 
 #[test]
 fn verdicts_as_markdown_under_another_rule() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let arguments = [
         "verdicts",
         "--tier",
@@ -34,7 +34,7 @@ fn verdicts_as_markdown_under_another_rule() {
 
 #[test]
 fn resources() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let arguments = ["resources", "--tier", "8,16", "--class", "Q01,mix", "--target", "egernia*"];
     let page = sandbox.tapstat(&arguments).assert().success().stderr_eq("");
     page.stdout_eq(file!["resources.stdout"]);
@@ -42,7 +42,7 @@ fn resources() {
 
 #[test]
 fn tiers() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let arguments = ["tiers", "--class", "Q01,Q11", "--target", "argus*"];
     let page = sandbox.tapstat(&arguments).assert().success().stderr_eq("");
     page.stdout_eq(file!["tiers.stdout"]);
@@ -50,14 +50,14 @@ fn tiers() {
 
 #[test]
 fn runs() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let page = sandbox.tapstat(&["runs"]).assert().success().stderr_eq("");
     page.stdout_eq(file!["runs.stdout"]);
 }
 
 #[test]
 fn rows_carry_the_rule_and_the_inputs() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let arguments = ["verdicts", "--tier", "8", "--class", "mix", "--estimator", "median"];
     let rows = sandbox.tapstat(&arguments).args(["--format", "csv"]).assert().success();
     rows.stdout_eq(file!["verdicts.csv"]).stderr_eq("");
@@ -65,7 +65,7 @@ fn rows_carry_the_rule_and_the_inputs() {
 
 #[test]
 fn what_matches_nothing_is_said_so_and_has_its_header() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let nothing = sandbox.tapstat(&["sweep", "--format", "csv"]).assert().success();
     nothing
         .stdout_eq(

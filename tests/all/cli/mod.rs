@@ -1,13 +1,11 @@
 //! The command line: help, exit codes, where output goes and in what form.
 
-#[path = "cli/formats.rs"]
 mod formats;
-#[path = "cli/pages.rs"]
 mod pages;
 
 use snapbox::{file, str};
 
-use crate::support::{SCALING, Sandbox, shipped};
+use crate::support::{SCALING, Sandbox, shipped_run};
 
 /// Every command, as the help lists them.
 const COMMANDS: &[&str] = &[
@@ -36,9 +34,9 @@ const COMMANDS: &[&str] = &[
 fn help() {
     let sandbox = Sandbox::new();
     let help = sandbox.tapstat(&["-h"]).assert().success().stderr_eq("");
-    help.stdout_eq(file!["cli/help.stdout"]);
+    help.stdout_eq(file!["help.stdout"]);
     let help = sandbox.tapstat(&["verdicts", "--help"]).assert().success().stderr_eq("");
-    help.stdout_eq(file!["cli/help-verdicts.stdout"]);
+    help.stdout_eq(file!["help-verdicts.stdout"]);
 }
 
 #[test]
@@ -110,7 +108,7 @@ fn wrong_data_is_told_in_a_line_and_ends_with_2() {
 
 #[test]
 fn names_of_runs_are_parts_of_their_ids() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let id = SCALING;
     for name in ["scaling", "20260912", id, "2026*scaling"] {
         let one = ["cells", "--run", name, "--format", "csv", "--class", "Q01", "--tier", "8"];
@@ -125,7 +123,7 @@ fn names_of_runs_are_parts_of_their_ids() {
 
 #[test]
 fn check_answers_by_exit_code() {
-    let sandbox = Sandbox::with_runs([shipped(SCALING)]);
+    let sandbox = Sandbox::with_shipped_run();
     let verdicts = |more: &[&str]| sandbox.tapstat(&[&["verdicts", "--check"], more].concat());
     verdicts(&[]).assert().code(1);
     verdicts(&["--tier", "8"]).assert().code(0);
@@ -146,7 +144,7 @@ fn a_run_comes_stays_and_goes() {
     let ingest = |more: &[&str]| {
         sandbox
             .tapstat(&[&["ingest"], more].concat())
-            .arg(shipped(SCALING))
+            .arg(shipped_run())
             .assert()
             .success()
             .stdout_eq("")
@@ -166,7 +164,7 @@ fn the_store_is_named_by_flag_then_environment() {
     let sandbox = Sandbox::new();
     let ingest = |arguments: &[&str]| {
         let command = sandbox.tapstat(arguments).env("TAPSTAT_STORE", "by-environment");
-        command.arg(shipped(SCALING)).assert().success();
+        command.arg(shipped_run()).assert().success();
     };
     ingest(&["ingest"]);
     assert!(sandbox.path("by-environment/manifests").is_dir());
@@ -181,7 +179,7 @@ fn the_store_is_named_by_flag_then_environment() {
 fn a_demonstration_has_a_store_of_its_own() {
     let sandbox = Sandbox::new();
     let demo = sandbox.tapstat(&["demo"]).env("TAPSTAT_STORE", "mine").assert().success();
-    demo.stdout_eq(file!["cli/demo.stdout"]).stderr_eq(file!["cli/demo.stderr"]);
+    demo.stdout_eq(file!["demo.stdout"]).stderr_eq(file!["demo.stderr"]);
     assert!(sandbox.path("demo-store/manifests").is_dir());
     assert!(!sandbox.path("mine").exists());
 }

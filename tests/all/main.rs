@@ -1,0 +1,21 @@
+//! The integration tests: one binary, a module for each theme.
+//!
+//! Golden files are rewritten by `SNAPSHOTS=overwrite cargo test --release`.
+#![allow(clippy::unwrap_used)]
+
+mod altered;
+mod bad_input;
+mod catalog;
+mod cli;
+mod kill;
+mod layouts;
+mod outputs;
+mod prereg;
+mod protocol;
+mod published;
+mod readme;
+mod resources;
+mod schemas;
+mod shipped;
+mod small_cases;
+mod support;
