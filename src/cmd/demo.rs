@@ -76,6 +76,8 @@ What to try next:
   tapstat --store {store} verdicts --tie-floor 0.5
   tapstat --store {store} tiers
   tapstat --store {store} resources --class mix
+  tapstat --store {store} hypotheses --run scaling
+  tapstat --store {store} scaling
   tapstat --store {store} cells --tier 8 --format csv
   tapstat --store {store} sql \"SELECT verdict, count(*) AS cells FROM verdicts GROUP BY verdict ORDER BY cells DESC\"
   tapstat --store {store} sql --show verdicts"

@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use super::args::{Filters, Global};
-use super::select::Columns;
+use super::select::{Columns, query};
 use super::{Answer, session};
+use crate::report::scaling_page;
 
 const COLUMNS: Columns = Columns {
     order: "run, try_cast(tier AS DOUBLE), tier, target, response_format, query_class, \
@@ -31,5 +32,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
-    session::show_view(global, &args.filters, &COLUMNS)
+    let sql = query(COLUMNS.view, &args.filters.cell, &COLUMNS)?;
+    let session = session::open_filtered(global, &args.filters.run)?;
+    let view = session::view(&session, COLUMNS.view, &sql)?;
+    session::show(global, &session, &view, |stamps| scaling_page(&view, stamps))?;
+    Ok(Answer::Yes)
 }

@@ -1,0 +1,178 @@
+//! The pages of the commands `scaling` and `sweep`: one server, more of it.
+
+use super::grid::{Align, Grid, MISSING};
+use super::stamp::{Stamp, footnotes};
+use super::{Page, ReportError, View, figure};
+
+/// The page of the command `scaling`: a row per scenario, connections and
+/// number of instances.
+///
+/// # Errors
+/// If the view lacks a column.
+pub fn scaling_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
+    let (runs, classes) = (view.names("run")?, view.names("query_class")?);
+    let (connections, instances) = (view.ints("concurrency")?, view.ints("instances")?);
+    let (loops, rps) = (view.ints("loops")?, view.floats("rps_median")?);
+    let (efficiency, vs_loops) = (view.floats("efficiency")?, view.floats("vs_loops")?);
+    let mut tables = Tables::new(&runs, || {
+        Grid::new([
+            ("scenario", Align::Left),
+            ("c", Align::Right),
+            ("instances × loops", Align::Right),
+            ("rps", Align::Right),
+            ("efficiency", Align::Right),
+            ("vs 1 × N loops", Align::Right),
+        ])
+    });
+    for row in 0..view.len() {
+        let loops = loops[row].map_or_else(|| MISSING.to_owned(), |loops| loops.to_string());
+        tables.push(
+            row,
+            vec![
+                classes[row].clone(),
+                figure::whole(connections[row]),
+                format!("{} × {loops}", figure::whole(instances[row])),
+                figure::fixed(rps[row], 1),
+                figure::fixed(efficiency[row], 2),
+                times(vs_loops[row]),
+            ],
+        );
+    }
+    let mut page = tables.into_page();
+    let mut notes = vec![
+        "rps: median over the repetitions".to_owned(),
+        "efficiency: rps of N instances / (N × rps of one), each with one event loop".to_owned(),
+        "vs 1 × N loops: rps of N instances / rps of one instance with N event loops on the same CPUs"
+            .to_owned(),
+    ];
+    notes.extend(footnotes(stamps, Vec::new()));
+    page.notes(notes);
+    Ok(page)
+}
+
+/// The page of the command `sweep`: a row per path and connections.
+///
+/// # Errors
+/// If the view lacks a column.
+pub fn sweep_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
+    let (runs, classes) = (view.names("run")?, view.names("query_class")?);
+    let (connections, instances) = (view.ints("concurrency")?, view.ints("instances")?);
+    let (rps, p99) = (view.floats("rps")?, view.floats("latency_p99_s")?);
+    let (errors, memory) = (view.ints("errors")?, view.floats("mem_peak_bytes")?);
+    let mut tables = Tables::new(&runs, || {
+        Grid::new([
+            ("path", Align::Left),
+            ("c", Align::Right),
+            ("rps", Align::Right),
+            ("p99 (ms)", Align::Right),
+            ("errors", Align::Right),
+            ("instances", Align::Right),
+            ("memory peak (MiB)", Align::Right),
+        ])
+    });
+    for row in 0..view.len() {
+        tables.push(
+            row,
+            vec![
+                classes[row].clone(),
+                figure::whole(connections[row]),
+                figure::fixed(rps[row], 1),
+                figure::fixed(p99[row].map(|seconds| 1e3 * seconds), 2),
+                figure::whole(errors[row]),
+                figure::whole(instances[row]),
+                figure::fixed(memory[row].map(|bytes| bytes / f64::from(1 << 20)), 1),
+            ],
+        );
+    }
+    let mut page = tables.into_page();
+    let mut notes = vec![
+        "rps and p99: medians over the repetitions; errors: added up; instances: the most at the end of a rung"
+            .to_owned(),
+    ];
+    notes.extend(footnotes(stamps, Vec::new()));
+    page.notes(notes);
+    Ok(page)
+}
+
+/// A ratio as `1.03×`.
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| MISSING.to_owned(), |ratio| format!("{ratio:.2}×"))
+}
+
+/// A table per run, under its heading.
+struct Tables<'a> {
+    page: Page,
+    runs: &'a [String],
+    header: fn() -> Grid,
+    grid: Grid,
+}
+
+impl<'a> Tables<'a> {
+    fn new(runs: &'a [String], header: fn() -> Grid) -> Self {
+        Self { page: Page::new(), runs, header, grid: header() }
+    }
+
+    fn push(&mut self, row: usize, cells: Vec<String>) {
+        if row == 0 || self.runs[row - 1] != self.runs[row] {
+            if row > 0 {
+                self.page.table(std::mem::replace(&mut self.grid, (self.header)()));
+            }
+            self.page.heading(1, format!("run {}", self.runs[row]));
+        }
+        self.grid.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    fn into_page(mut self) -> Page {
+        self.page.table(self.grid);
+        self.page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::{stamp, view};
+    use crate::report::{Format, Style};
+
+    #[test]
+    fn scaling_has_a_row_per_size_and_a_table_per_run() {
+        let view = view(
+            "instance_scaling",
+            "run query_class concurrency:i instances:i loops:i rps_median:f efficiency:f vs_loops:f
+             one static-1m 64 1 1 5250 1 _
+             one static-1m 64 3 1 10810 0.6863 1.0
+             two php 64 1 _ 11800 _ _",
+            "",
+        );
+        let text = scaling_page(&view, &[stamp("one")]).unwrap();
+        let text = text.render(Format::Markdown, Style::default());
+        let expected = "\
+## run one
+
+| scenario  |  c | instances × loops |     rps | efficiency | vs 1 × N loops |
+| --------- | -: | ----------------: | ------: | ---------: | -------------: |
+| static-1m | 64 |             1 × 1 |  5250.0 |       1.00 |              — |
+| static-1m | 64 |             3 × 1 | 10810.0 |       0.69 |          1.00× |
+
+## run two
+";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("| 1 × — |"), "{text}");
+    }
+
+    #[test]
+    fn sweep_gives_milliseconds_and_mib() {
+        let view = view(
+            "sweep",
+            "run query_class concurrency:i target rps:f latency_p99_s:f errors:i instances:i mem_peak_bytes:f
+             one respond 8 _ 49600 0.00017 0 1 33554432",
+            "",
+        );
+        let text = sweep_page(&view, &[stamp("one")]).unwrap();
+        let text = text.render(Format::Markdown, Style::default());
+        assert!(
+            text.contains("49600.0 |     0.17 |      0 |         1 |              32.0 |"),
+            "{text}"
+        );
+    }
+}
