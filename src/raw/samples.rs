@@ -1,1 +1,0 @@
-//! `samples/`: one row per request of each rung.
