@@ -19,8 +19,9 @@ pub(super) fn read(
     columns: &mut Columns,
     unknown: &mut BTreeSet<String>,
 ) -> Result<(), Problem> {
-    let line = std::str::from_utf8(line)
-        .map_err(|error| Problem::Json(format!("not UTF-8 from byte {}", error.valid_up_to() + 1)))?;
+    let line = std::str::from_utf8(line).map_err(|error| {
+        Problem::Json(format!("not UTF-8 from byte {}", error.valid_up_to() + 1))
+    })?;
     if line.trim().is_empty() {
         return Ok(());
     }

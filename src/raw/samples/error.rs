@@ -27,11 +27,9 @@ impl Problem {
                 expected: expected.to_owned(),
                 found,
             },
-            Self::Missing { field, expected } => RawError::Missing {
-                place,
-                field: field.to_owned(),
-                expected: expected.to_owned(),
-            },
+            Self::Missing { field, expected } => {
+                RawError::Missing { place, field: field.to_owned(), expected: expected.to_owned() }
+            }
             Self::Twice(field) => {
                 RawError::Other { place, message: format!("field `{field}` is given twice") }
             }

@@ -69,10 +69,9 @@ impl Field {
     pub(super) fn named(name: &str) -> Self {
         match name {
             "run" | "rung" => Self::Key,
-            _ => Self::STORED
-                .into_iter()
-                .find(|field| field.name() == name)
-                .unwrap_or(Self::Unknown),
+            _ => {
+                Self::STORED.into_iter().find(|field| field.name() == name).unwrap_or(Self::Unknown)
+            }
         }
     }
 }

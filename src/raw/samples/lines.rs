@@ -9,11 +9,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Requests, careful};
 use super::columns::{Codes, Columns, Figures, Labels};
 use super::error::Problem;
 use super::field::{FIELDS, Field};
 use super::number::{Number, word};
+use super::{Requests, careful};
 
 /// Lines that need room in a block: a guess that the columns start from.
 const LINE: usize = 200;
@@ -95,7 +95,8 @@ impl Guess {
 
     #[inline(always)]
     fn matches(&self, block: &[u8], at: usize) -> bool {
-        let differs = |part: usize| (word(block, at + 8 * part) ^ self.bytes[part]) & self.masks[part];
+        let differs =
+            |part: usize| (word(block, at + 8 * part) ^ self.bytes[part]) & self.masks[part];
         differs(0) | differs(1) | differs(2) == 0
     }
 }
@@ -278,7 +279,10 @@ fn text(block: &[u8], at: usize) -> Option<Text<'_>> {
         // The top bit of a byte that is a quote, a backslash or a control
         // character; exact up to the first.
         let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-        let stop = (zero(eight ^ (ONES * 0x22)) | zero(eight ^ (ONES * 0x5c)) | (eight.wrapping_sub(ONES * 0x20) & !eight)) & TOPS;
+        let stop = (zero(eight ^ (ONES * 0x22))
+            | zero(eight ^ (ONES * 0x5c))
+            | (eight.wrapping_sub(ONES * 0x20) & !eight))
+            & TOPS;
         let length = (stop.trailing_zeros() / 8) as usize;
         let own = if length == 8 { eight } else { eight & !(u64::MAX << (8 * length)) };
         beyond_ascii |= own & TOPS;

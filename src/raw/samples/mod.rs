@@ -8,11 +8,14 @@
 mod blocks;
 mod careful;
 mod columns;
+mod compare;
+mod distribution;
 mod error;
 mod field;
 mod lines;
 mod number;
 mod table;
+mod tally;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -30,6 +33,9 @@ use super::input::hash_file;
 
 pub use self::blocks::Buffers;
 pub use self::columns::{Columns, Labels, NO_COUNT, NO_FLOAT, Texts};
+pub use self::compare::Precision;
+pub use self::distribution::HELD;
+pub use self::tally::{Recomputed, Tally};
 
 /// The names that a rung's samples may have, after the rung's own, for messages.
 pub const EXPECTED: &str = "<rung>.parquet, .jsonl, .jsonl.gz or .jsonl.zst";
@@ -131,7 +137,8 @@ impl SampleFile {
         &self,
         unknown: &mut BTreeSet<String>,
     ) -> Result<ParquetRecordBatchReader, RawError> {
-        let wrong = |message: String| RawError::Parquet { place: Place::file(&self.place), message };
+        let wrong =
+            |message: String| RawError::Parquet { place: Place::file(&self.place), message };
         let file = File::open(&self.path).map_err(|source| RawError::io(&self.path, source))?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(file)
             .map_err(|error| wrong(error.to_string()))?;
@@ -253,7 +260,6 @@ impl BadRequest {
 }
 
 impl Block {
-    pub fn drop_unparsed(self) { if let Content::Lines(l) = self.content { self.buffers.put(l.bytes); } }
     /// Parses the block.
     ///
     /// # Errors

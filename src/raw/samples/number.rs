@@ -53,8 +53,7 @@ fn value(word: u64, count: u32) -> u64 {
     (word & 0x0000_ffff_0000_ffff).wrapping_mul(10_000 * (1 << 32) + 1) >> 32
 }
 
-const TENS: [u64; 9] =
-    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Reads the digits from `at`: their value (wrapped where it overflows) after
 /// that of `mantissa`, and where they end.
@@ -66,9 +65,7 @@ fn run(bytes: &[u8], mut at: usize, mut mantissa: u64) -> (u64, usize) {
         if count == 0 {
             return (mantissa, at);
         }
-        mantissa = mantissa
-            .wrapping_mul(TENS[count as usize])
-            .wrapping_add(value(eight, count));
+        mantissa = mantissa.wrapping_mul(TENS[count as usize]).wrapping_add(value(eight, count));
         at += count as usize;
         if count < 8 {
             return (mantissa, at);
@@ -243,11 +240,30 @@ mod tests {
     #[test]
     fn floats_are_rounded_as_the_library_rounds_them() {
         for text in [
-            "0", "-0", "0.0", "-0.0", "1", "-1", "0.1", "0.3", "1757718488.1234567", "5e-324",
-            "1e308", "1e309", "2.2250738585072014e-308", "9007199254740993", "9007199254740992.5",
-            "9007199254740993.0000000001", "18446744073709551615", "18446744073709551616",
-            "0.00012345678901234567", "0.000000000000000000012345678901234567", "1.5E+3", "1e-05",
-            "123456789012345678901234567890", "0.5000000000000000277555756156289135",
+            "0",
+            "-0",
+            "0.0",
+            "-0.0",
+            "1",
+            "-1",
+            "0.1",
+            "0.3",
+            "1757718488.1234567",
+            "5e-324",
+            "1e308",
+            "1e309",
+            "2.2250738585072014e-308",
+            "9007199254740993",
+            "9007199254740992.5",
+            "9007199254740993.0000000001",
+            "18446744073709551615",
+            "18446744073709551616",
+            "0.00012345678901234567",
+            "0.000000000000000000012345678901234567",
+            "1.5E+3",
+            "1e-05",
+            "123456789012345678901234567890",
+            "0.5000000000000000277555756156289135",
             "3.141592653589793238462643383279502884197",
         ] {
             agrees(text);
@@ -283,7 +299,9 @@ mod tests {
 
     #[test]
     fn what_json_refuses_is_refused() {
-        for text in ["", "-", "+1", ".5", "5.", "01", "-01", "1e", "1e+", "NaN", "Infinity", "-Infinity"] {
+        for text in
+            ["", "-", "+1", ".5", "5.", "01", "-01", "1e", "1e+", "NaN", "Infinity", "-Infinity"]
+        {
             assert_eq!(float(text), None, "{text}");
         }
     }

@@ -16,7 +16,8 @@ pub(super) fn parse(batch: &RecordBatch) -> Result<Columns, (u64, Problem)> {
     let durations = |field| floats(batch, field, A_DURATION).map_err(whole);
     let (t_start, t_offered) = (times(Field::TStart)?, times(Field::TOffered)?);
     let (latency, ttfb) = (durations(Field::Latency)?, durations(Field::Ttfb)?);
-    let (status, bytes) = (Counts::new(batch, Field::Status)?, Counts::new(batch, Field::ResponseBytes)?);
+    let (status, bytes) =
+        (Counts::new(batch, Field::Status)?, Counts::new(batch, Field::ResponseBytes)?);
     let rows = Counts::new(batch, Field::Rows)?;
     let texts = |field| texts(batch, field).map_err(whole);
     let (query_class, query_id) = (texts(Field::QueryClass)?, texts(Field::QueryId)?);
@@ -109,8 +110,9 @@ struct Counts {
 
 impl Counts {
     fn new(batch: &RecordBatch, field: Field) -> Result<Self, (u64, Problem)> {
-        let floating =
-            batch.column_by_name(field.name()).is_some_and(|column| column.data_type().is_floating());
+        let floating = batch
+            .column_by_name(field.name())
+            .is_some_and(|column| column.data_type().is_floating());
         let (mut whole, mut values) = (None, None);
         if floating {
             values = floats(batch, field, A_COUNT).map_err(|problem| (0, problem))?;
@@ -123,8 +125,7 @@ impl Counts {
     }
 
     fn get(&self, row: usize) -> Result<i64, Problem> {
-        let wrong =
-            |found| Problem::Field { field: self.field.name(), expected: A_COUNT, found };
+        let wrong = |found| Problem::Field { field: self.field.name(), expected: A_COUNT, found };
         if let Some(column) = self.whole.as_ref().filter(|column| column.is_valid(row)) {
             let value = column.value(row);
             return if value < 0 { Err(wrong(value.to_string())) } else { Ok(value) };
