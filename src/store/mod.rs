@@ -10,9 +10,13 @@ mod check;
 mod commit;
 mod disk;
 mod error;
+pub mod ingest;
 mod lock;
 mod manifest;
 pub mod parquet;
+mod pool;
+mod requests;
+pub mod rows;
 pub mod schema;
 mod staging;
 #[cfg(test)]

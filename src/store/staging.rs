@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::commit::{self, Change, Journal, Move, STAGED_MANIFEST};
@@ -43,6 +43,12 @@ impl Staging {
     /// The run that is written.
     pub fn run(&self) -> &RunId {
         self.run_lock.run()
+    }
+
+    /// A folder for what is needed only while the run is written. It is gone
+    /// with the staging, and out of every reader's sight.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Writes all rows of a table. Without rows there is no file.

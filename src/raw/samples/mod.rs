@@ -74,6 +74,11 @@ pub struct SampleFile {
 }
 
 impl SampleFile {
+    /// The name of the file in `samples/`.
+    pub fn name(&self) -> String {
+        self.place.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// Every samples file in a folder, sorted by the name of its rung. Files of
     /// other names are none.
     ///
