@@ -129,7 +129,7 @@ impl Number {
             0 => i64::try_from(self.mantissa).ok(),
             -19..0 => {
                 let ten = 10_u64.pow(self.exponent.unsigned_abs());
-                (self.mantissa % ten == 0).then(|| (self.mantissa / ten).cast_signed())
+                self.mantissa.is_multiple_of(ten).then(|| (self.mantissa / ten).cast_signed())
             }
             _ => None,
         }
