@@ -91,8 +91,7 @@ impl<'a, W: Write + Send> RequestsWriter<'a, W> {
         self.rows += rows.rows() as u64;
         let columns = self.schema.columns().iter().enumerate().map(|(place, column)| {
             let (rows, column) = (Arc::clone(&rows), Arc::clone(column));
-            self.pool
-                .submit(Urgency::First, move || rows.encode(place, ColumnEncoder::new(column)?))
+            self.pool.submit(Urgency::First, move || rows.encode(place, ColumnEncoder::new(column)))
         });
         let columns = columns.collect();
         self.encoding.push_back(columns);

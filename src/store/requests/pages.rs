@@ -5,6 +5,7 @@
 //! codes already, and every value need not be hashed again to get one
 //! (docs/ingest-speed.md has the figures).
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -71,6 +72,25 @@ impl Bounds<'_> {
     }
 }
 
+thread_local! {
+    /// Each thread has its own, for all its pages: its tables are large, and
+    /// making them costs as much as compressing a page.
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(bytes: &[u8]) -> Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|own| {
+        let compressor = match own {
+            Some(compressor) => compressor,
+            None => {
+                let level = ZstdLevel::default().compression_level();
+                own.insert(zstd::bulk::Compressor::new(level)?)
+            }
+        };
+        Ok(compressor.compress(bytes)?)
+    })
+}
+
 /// An encoded column of a row group.
 pub(super) struct ColumnChunk {
     /// Its pages.
@@ -82,7 +102,6 @@ pub(super) struct ColumnChunk {
 /// Encodes one column of one row group.
 pub(super) struct ColumnEncoder {
     column: ColumnDescPtr,
-    compressor: zstd::bulk::Compressor<'static>,
     sink: TrackedWrite<Vec<u8>>,
     /// The page that is being put together, uncompressed.
     page: Vec<u8>,
@@ -96,11 +115,9 @@ pub(super) struct ColumnEncoder {
 
 impl ColumnEncoder {
     /// For a column of the file's schema.
-    pub(super) fn new(column: ColumnDescPtr) -> Result<Self> {
-        let level = ZstdLevel::default();
-        Ok(Self {
+    pub(super) fn new(column: ColumnDescPtr) -> Self {
+        Self {
             column,
-            compressor: zstd::bulk::Compressor::new(level.compression_level())?,
             sink: TrackedWrite::new(Vec::new()),
             page: Vec::new(),
             uncompressed: 0,
@@ -109,7 +126,7 @@ impl ColumnEncoder {
             encoding: Encoding::PLAIN,
             rows: 0,
             nulls: 0,
-        })
+        }
     }
 
     /// Values of eight bytes as they are, without the nulls among them.
@@ -125,12 +142,12 @@ impl ColumnEncoder {
             let start = self.page.len();
             let there = values.len() - nulls;
             self.page.resize(start + 8 * there, 0);
-            let places = self.page[start..].chunks_exact_mut(8);
+            let (places, _) = self.page[start..].as_chunks_mut();
             if nulls == 0 {
-                places.zip(values).for_each(|(place, value)| place.copy_from_slice(&bytes(*value)));
+                places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes(*value));
             } else {
                 let values = values.iter().filter(|value| !is_null(value));
-                places.zip(values).for_each(|(place, value)| place.copy_from_slice(&bytes(*value)));
+                places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes(*value));
             }
             self.data_page(values.len())?;
         }
@@ -214,7 +231,7 @@ impl ColumnEncoder {
 
     fn dictionary_page(&mut self, values: &[u8], count: usize) -> Result<()> {
         let page = Page::DictionaryPage {
-            buf: self.compressor.compress(values)?.into(),
+            buf: compress(values)?.into(),
             num_values: count as u32,
             encoding: Encoding::PLAIN,
             is_sorted: false,
@@ -226,7 +243,7 @@ impl ColumnEncoder {
     /// Ends the page that was put together.
     fn data_page(&mut self, rows: usize) -> Result<()> {
         let page = Page::DataPage {
-            buf: self.compressor.compress(&self.page)?.into(),
+            buf: compress(&self.page)?.into(),
             num_values: rows as u32,
             encoding: self.encoding,
             def_level_encoding: Encoding::RLE,

@@ -87,7 +87,13 @@ impl RowGroup {
     fn gather<T: Copy>(&self, column: impl Fn(&Columns) -> &Vec<T>) -> Vec<T> {
         let mut values = Vec::with_capacity(self.rows);
         for (chunk, _, rows) in self.spans() {
-            values.extend_from_slice(&column(&chunk.columns)[rows]);
+            let column = column(&chunk.columns);
+            // Most spans are short where the file was not quite in order.
+            if rows.len() == 1 {
+                values.push(column[rows.start]);
+            } else {
+                values.extend_from_slice(&column[rows]);
+            }
         }
         values
     }
