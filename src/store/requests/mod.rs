@@ -9,6 +9,7 @@ mod hybrid;
 mod order;
 mod pages;
 mod row_group;
+mod values;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -89,9 +90,9 @@ impl<'a, W: Write + Send> RequestsWriter<'a, W> {
         }
         let rows = Arc::new(std::mem::take(&mut self.filling));
         self.rows += rows.rows() as u64;
-        let columns = self.schema.columns().iter().enumerate().map(|(place, column)| {
+        let columns = self.schema.columns().iter().map(|column| {
             let (rows, column) = (Arc::clone(&rows), Arc::clone(column));
-            self.pool.submit(Urgency::First, move || rows.encode(place, ColumnEncoder::new(column)))
+            self.pool.submit(Urgency::First, move || rows.encode(ColumnEncoder::new(column)))
         });
         let columns = columns.collect();
         self.encoding.push_back(columns);

@@ -6,7 +6,6 @@
 //! (docs/ingest-speed.md has the figures).
 
 use std::cell::RefCell;
-use std::ops::Range;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -20,12 +19,7 @@ use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
 use super::hybrid;
-
-/// Rows in a page.
-const PAGE_ROWS: usize = 32 << 10;
-
-/// Bytes of text from which on a page is full, whatever its rows.
-const PAGE_BYTES: usize = 1 << 20;
+use super::values::PlainTexts;
 
 /// Stands for a null among codes.
 pub(super) const NO_CODE: u32 = u32::MAX;
@@ -107,6 +101,8 @@ pub(super) struct ColumnEncoder {
     page: Vec<u8>,
     uncompressed: usize,
     dictionary: Option<u64>,
+    /// Bits of a code.
+    width: u32,
     first_page: Option<u64>,
     encoding: Encoding,
     rows: usize,
@@ -122,6 +118,7 @@ impl ColumnEncoder {
             page: Vec::new(),
             uncompressed: 0,
             dictionary: None,
+            width: 0,
             first_page: None,
             encoding: Encoding::PLAIN,
             rows: 0,
@@ -129,82 +126,65 @@ impl ColumnEncoder {
         }
     }
 
-    /// Values of eight bytes as they are, without the nulls among them.
-    pub(super) fn plain<T: Copy>(
-        mut self,
+    /// The name of the column.
+    pub(super) fn name(&self) -> &str {
+        self.column.name()
+    }
+
+    /// Adds a page of values of eight bytes, without the nulls among them.
+    pub(super) fn plain_page<T: Copy>(
+        &mut self,
         values: &[T],
         is_null: impl Fn(&T) -> bool,
         bytes: impl Fn(T) -> [u8; 8],
-        bounds: Bounds<'_>,
-    ) -> Result<ColumnChunk> {
-        for values in values.chunks(PAGE_ROWS) {
-            let nulls = self.levels(values, &is_null);
-            let start = self.page.len();
-            let there = values.len() - nulls;
-            self.page.resize(start + 8 * there, 0);
-            let (places, _) = self.page[start..].as_chunks_mut();
-            if nulls == 0 {
-                places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes(*value));
-            } else {
-                let values = values.iter().filter(|value| !is_null(value));
-                places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes(*value));
-            }
-            self.data_page(values.len())?;
+    ) -> Result<()> {
+        let nulls = self.levels(values, &is_null);
+        let start = self.page.len();
+        self.page.resize(start + 8 * (values.len() - nulls), 0);
+        let (places, _) = self.page[start..].as_chunks_mut();
+        if nulls == 0 {
+            places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes(*value));
+        } else {
+            let values = values.iter().filter(|value| !is_null(value));
+            places.iter_mut().zip(values).for_each(|(place, value)| *place = bytes(*value));
         }
-        self.finish(bounds)
+        self.data_page(values.len())
     }
 
-    /// Values by their codes in a dictionary of `count` values, which is given
-    /// as Parquet has it.
-    pub(super) fn coded(
-        mut self,
-        codes: &[u32],
-        dictionary: &[u8],
-        count: usize,
-        bounds: Bounds<'_>,
-    ) -> Result<ColumnChunk> {
-        let width = hybrid::width((count as u32).saturating_sub(1));
+    /// Adds a page of texts.
+    pub(super) fn text_page(&mut self, texts: &PlainTexts) -> Result<()> {
+        let lengths = texts.lengths();
+        self.levels(lengths, &|length| *length == 0);
+        self.page.extend_from_slice(texts.bytes());
+        self.data_page(lengths.len())
+    }
+
+    /// Begins with a dictionary, given as Parquet has it; what follows are
+    /// pages of codes.
+    pub(super) fn dictionary(&mut self, values: &[u8], count: usize) -> Result<()> {
         self.encoding = Encoding::RLE_DICTIONARY;
-        self.dictionary_page(dictionary, count)?;
-        let mut there = Vec::new();
-        for codes in codes.chunks(PAGE_ROWS) {
-            let nulls = self.levels(codes, &|code| *code == NO_CODE);
-            self.page.push(width as u8);
-            let codes = if nulls == 0 {
-                codes
-            } else {
-                there.clear();
-                there.extend(codes.iter().copied().filter(|code| *code != NO_CODE));
-                &there
-            };
-            hybrid::encode(codes, width, &mut self.page);
-            self.data_page(codes.len() + nulls)?;
-        }
-        self.finish(bounds)
+        self.width = hybrid::width((count as u32).saturating_sub(1));
+        let page = Page::DictionaryPage {
+            buf: compress(values)?.into(),
+            num_values: count as u32,
+            encoding: Encoding::PLAIN,
+            is_sorted: false,
+        };
+        self.dictionary = Some(self.write(page, values.len())?);
+        Ok(())
     }
 
-    /// Texts as Parquet has them, given with the end of each; those of no
-    /// length at all, where even the length is missing, are null.
-    pub(super) fn texts(
-        mut self,
-        bytes: &[u8],
-        ends: &[usize],
-        bounds: Bounds<'_>,
-    ) -> Result<ColumnChunk> {
-        let mut row = 0;
-        let start = |row: usize| if row == 0 { 0 } else { ends[row - 1] };
-        while row < ends.len() {
-            let full = start(row) + PAGE_BYTES;
-            let most = &ends[row..ends.len().min(row + PAGE_ROWS)];
-            let rows = most.iter().take_while(|end| **end <= full).count().max(1);
-            let spans: Vec<Range<usize>> =
-                (row..row + rows).map(|row| start(row)..ends[row]).collect();
-            self.levels(&spans, &|span| span.is_empty());
-            self.page.extend_from_slice(&bytes[start(row)..ends[row + rows - 1]]);
-            self.data_page(rows)?;
-            row += rows;
+    /// Adds a page of values by their codes in the dictionary.
+    pub(super) fn code_page(&mut self, codes: &[u32]) -> Result<()> {
+        let nulls = self.levels(codes, &|code| *code == NO_CODE);
+        self.page.push(self.width as u8);
+        if nulls == 0 {
+            hybrid::encode(codes, self.width, &mut self.page);
+        } else {
+            let there = codes.iter().copied().filter(|code| *code != NO_CODE);
+            hybrid::encode(&there.collect::<Vec<_>>(), self.width, &mut self.page);
         }
-        self.finish(bounds)
+        self.data_page(codes.len())
     }
 
     /// Begins a page with the levels that say which values are null; gives the
@@ -227,17 +207,6 @@ impl ColumnEncoder {
         let written = (self.page.len() - length.len()) as u32;
         self.page[..length.len()].copy_from_slice(&written.to_le_bytes());
         nulls
-    }
-
-    fn dictionary_page(&mut self, values: &[u8], count: usize) -> Result<()> {
-        let page = Page::DictionaryPage {
-            buf: compress(values)?.into(),
-            num_values: count as u32,
-            encoding: Encoding::PLAIN,
-            is_sorted: false,
-        };
-        self.dictionary = Some(self.write(page, values.len())?);
-        Ok(())
     }
 
     /// Ends the page that was put together.
@@ -264,7 +233,8 @@ impl ColumnEncoder {
         Ok(written.offset)
     }
 
-    fn finish(self, bounds: Bounds<'_>) -> Result<ColumnChunk> {
+    /// Ends the column.
+    pub(super) fn finish(self, bounds: Bounds<'_>) -> Result<ColumnChunk> {
         let bytes = Bytes::from(self.sink.into_inner()?);
         let mut encodings = vec![Encoding::PLAIN, Encoding::RLE];
         if self.dictionary.is_some() {

@@ -5,16 +5,27 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 
-use super::pages::{Bounds, ColumnChunk, ColumnEncoder, NO_CODE};
+use super::pages::{ColumnChunk, ColumnEncoder, NO_CODE};
+use super::values::{Coded, Extent, PlainTexts};
 use crate::raw::samples::{Columns, Labels, NO_COUNT, Texts};
+
+/// Rows in a page: few enough for the values to stay in a core's own cache.
+const PAGE_ROWS: usize = 32 << 10;
+
+/// Bytes of text from which on a page is full, whatever its rows.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// Bytes of text from which on a dictionary is none: readers hold it whole.
+const LARGEST_DICTIONARY: usize = 1 << 20;
 
 /// The rows of a row group, in the order of the table.
 #[derive(Debug, Default)]
 pub(super) struct RowGroup {
     chunks: Vec<Chunk>,
-    spans: Vec<Span>,
+    /// The rows of each page; all but the last are full.
+    pages: Vec<Vec<Span>>,
     rungs: Vec<Arc<str>>,
     rows: usize,
 }
@@ -51,42 +62,61 @@ impl RowGroup {
             self.chunks.push(Chunk { columns: Arc::clone(columns), rung });
             self.chunks.len() - 1
         });
-        self.rows += rows.len();
-        let (start, rows) = (rows.start as u32, rows.len() as u32);
-        self.spans.push(Span { chunk: chunk as u32, start, rows });
-    }
-
-    /// Encodes a column, by its place in the table.
-    pub(super) fn encode(&self, place: usize, encoder: ColumnEncoder) -> Result<ColumnChunk> {
-        match place {
-            0 => self.rung(encoder),
-            1 => self.floats(encoder, |columns| &columns.t_start),
-            2 => self.floats(encoder, |columns| &columns.t_offered),
-            3 => self.labels(encoder, |columns| &columns.query_class),
-            4 => self.labels(encoder, |columns| &columns.query_id),
-            5 => self.counts(encoder, |columns| &columns.status),
-            6 => self.labels(encoder, |columns| &columns.error),
-            7 => self.floats(encoder, |columns| &columns.latency_s),
-            8 => self.floats(encoder, |columns| &columns.ttfb_s),
-            9 => self.counts(encoder, |columns| &columns.response_bytes),
-            10 => self.counts(encoder, |columns| &columns.rows),
-            11 => self.labels(encoder, |columns| &columns.pod),
-            12 => self.labels(encoder, |columns| &columns.mode),
-            _ => self.texts(encoder, |columns| &columns.request_id),
+        let mut start = rows.start;
+        while start < rows.end {
+            let filled = self.rows % PAGE_ROWS;
+            if filled == 0 {
+                self.pages.push(Vec::new());
+            }
+            let length = (rows.end - start).min(PAGE_ROWS - filled);
+            if let Some(page) = self.pages.last_mut() {
+                page.push(Span { chunk: chunk as u32, start: start as u32, rows: length as u32 });
+            }
+            self.rows += length;
+            start += length;
         }
     }
 
-    /// Each span as its chunk, the chunk's place, and the rows in it.
-    fn spans(&self) -> impl Iterator<Item = (&Chunk, usize, Range<usize>)> {
-        self.spans.iter().map(|span| {
+    /// Encodes the column that the encoder is for.
+    pub(super) fn encode(&self, encoder: ColumnEncoder) -> Result<ColumnChunk> {
+        match encoder.name() {
+            "rung" => self.rung(encoder),
+            "t_start" => self.floats(encoder, |columns| &columns.t_start),
+            "t_offered" => self.floats(encoder, |columns| &columns.t_offered),
+            "query_class" => self.labels(encoder, |columns| &columns.query_class),
+            "query_id" => self.labels(encoder, |columns| &columns.query_id),
+            "status" => self.counts(encoder, |columns| &columns.status),
+            "error" => self.labels(encoder, |columns| &columns.error),
+            "latency_s" => self.floats(encoder, |columns| &columns.latency_s),
+            "ttfb_s" => self.floats(encoder, |columns| &columns.ttfb_s),
+            "response_bytes" => self.counts(encoder, |columns| &columns.response_bytes),
+            "rows" => self.counts(encoder, |columns| &columns.rows),
+            "pod" => self.labels(encoder, |columns| &columns.pod),
+            "mode" => self.labels(encoder, |columns| &columns.mode),
+            "request_id" => self.texts(encoder, |columns| &columns.request_id),
+            other => Err(ParquetError::General(format!("no requests have a column `{other}`"))),
+        }
+    }
+
+    /// Each span of some as its chunk, the chunk's place, and the rows in it.
+    fn spans<'a>(
+        &'a self,
+        spans: impl IntoIterator<Item = &'a Span>,
+    ) -> impl Iterator<Item = (&'a Chunk, usize, Range<usize>)> {
+        spans.into_iter().map(|span| {
             let (chunk, start) = (span.chunk as usize, span.start as usize);
             (&self.chunks[chunk], chunk, start..start + span.rows as usize)
         })
     }
 
-    fn gather<T: Copy>(&self, column: impl Fn(&Columns) -> &Vec<T>) -> Vec<T> {
-        let mut values = Vec::with_capacity(self.rows);
-        for (chunk, _, rows) in self.spans() {
+    /// Appends the values of some spans.
+    fn gather<'a, T: Copy>(
+        &'a self,
+        spans: impl IntoIterator<Item = &'a Span>,
+        column: impl Fn(&Columns) -> &Vec<T>,
+        values: &mut Vec<T>,
+    ) {
+        for (chunk, _, rows) in self.spans(spans) {
             let column = column(&chunk.columns);
             // Most spans are short where the file was not quite in order.
             if rows.len() == 1 {
@@ -95,12 +125,11 @@ impl RowGroup {
                 values.extend_from_slice(&column[rows]);
             }
         }
-        values
     }
 
     fn rung(&self, encoder: ColumnEncoder) -> Result<ColumnChunk> {
         let mut codes = Vec::with_capacity(self.rows);
-        for (chunk, _, rows) in self.spans() {
+        for (chunk, _, rows) in self.spans(self.pages.iter().flatten()) {
             codes.resize(codes.len() + rows.len(), chunk.rung as u32);
         }
         let rungs: Vec<&str> = self.rungs.iter().map(|rung| &**rung).collect();
@@ -109,40 +138,40 @@ impl RowGroup {
 
     fn floats(
         &self,
-        encoder: ColumnEncoder,
+        mut encoder: ColumnEncoder,
         column: impl Fn(&Columns) -> &Vec<f64>,
     ) -> Result<ColumnChunk> {
-        let values = self.gather(column);
-        // A null compares false with everything.
-        let min = values
-            .iter()
-            .copied()
-            .fold(f64::INFINITY, |min, value| if value < min { value } else { min });
-        let max = values
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, |max, value| if value > max { value } else { max });
-        let bounds = if min <= max { Bounds::Float(min, max) } else { Bounds::None };
-        encoder.plain(&values, |value| value.is_nan(), f64::to_le_bytes, bounds)
+        let mut extent = Extent::new();
+        let mut values = Vec::with_capacity(PAGE_ROWS);
+        for page in &self.pages {
+            values.clear();
+            self.gather(page, &column, &mut values);
+            values.iter().filter(|value| !value.is_nan()).for_each(|value| extent.add(*value));
+            encoder.plain_page(&values, |value| value.is_nan(), f64::to_le_bytes)?;
+        }
+        encoder.finish(extent.bounds())
     }
 
     fn counts(
         &self,
-        encoder: ColumnEncoder,
+        mut encoder: ColumnEncoder,
         column: impl Fn(&Columns) -> &Vec<i64>,
     ) -> Result<ColumnChunk> {
-        let values = self.gather(column);
-        // A null is less than every count.
-        let max = values.iter().copied().fold(NO_COUNT, i64::max);
-        let min = values
-            .iter()
-            .copied()
-            .fold(i64::MAX, |min, value| if value == NO_COUNT { min } else { min.min(value) });
-        let bounds = if max == NO_COUNT { Bounds::None } else { Bounds::Int(min, max) };
-        match Coded::of(&values) {
-            Some(coded) => encoder.coded(&coded.codes, &coded.dictionary, coded.count, bounds),
-            None => encoder.plain(&values, |value| *value == NO_COUNT, i64::to_le_bytes, bounds),
+        let mut values = Vec::with_capacity(self.rows);
+        self.gather(self.pages.iter().flatten(), column, &mut values);
+        let mut extent = Extent::new();
+        values.iter().filter(|value| **value != NO_COUNT).for_each(|value| extent.add(*value));
+        if let Some(coded) = Coded::of(&values) {
+            encoder.dictionary(&coded.dictionary, coded.count)?;
+            for codes in coded.codes.chunks(PAGE_ROWS) {
+                encoder.code_page(codes)?;
+            }
+        } else {
+            for values in values.chunks(PAGE_ROWS) {
+                encoder.plain_page(values, |value| *value == NO_COUNT, i64::to_le_bytes)?;
+            }
         }
+        encoder.finish(extent.bounds())
     }
 
     /// Chunks have codes of their own: they are made the row group's, numbered
@@ -153,19 +182,16 @@ impl RowGroup {
         column: impl Fn(&Columns) -> &Labels,
     ) -> Result<ColumnChunk> {
         const UNSEEN: u32 = NO_CODE - 1;
-        let mut own: Vec<Vec<u32>> = self
-            .chunks
-            .iter()
-            .map(|chunk| {
-                let mut own = vec![UNSEEN; column(&chunk.columns).values.len() + 1];
-                own[0] = NO_CODE;
-                own
-            })
-            .collect();
+        let own = |chunk: &Chunk| {
+            let mut own = vec![UNSEEN; column(&chunk.columns).values.len() + 1];
+            own[0] = NO_CODE;
+            own
+        };
+        let mut own: Vec<Vec<u32>> = self.chunks.iter().map(own).collect();
         let mut values: Vec<&str> = Vec::new();
         let mut known: HashMap<&str, u32> = HashMap::new();
         let mut codes = Vec::with_capacity(self.rows);
-        for (chunk, place, rows) in self.spans() {
+        for (chunk, place, rows) in self.spans(self.pages.iter().flatten()) {
             let labels = column(&chunk.columns);
             let own = &mut own[place];
             for code in &labels.codes[rows] {
@@ -189,117 +215,55 @@ impl RowGroup {
         encoder: ColumnEncoder,
         column: impl Fn(&Columns) -> &Texts,
     ) -> Result<ColumnChunk> {
-        let mut texts = PlainTexts::with_capacity(self.rows);
-        for (chunk, _, rows) in self.spans() {
-            let column = column(&chunk.columns);
-            rows.for_each(|row| texts.push(column.get(row)));
-        }
-        encoder.texts(&texts.bytes, &texts.ends, texts.bounds())
+        let spans = self.spans(self.pages.iter().flatten());
+        plain(
+            encoder,
+            spans.flat_map(|(chunk, _, rows)| {
+                let column = column(&chunk.columns);
+                rows.map(move |row| column.get(row))
+            }),
+        )
     }
 }
-
-/// Bytes of text from which on a dictionary is none: readers hold it whole.
-const LARGEST_DICTIONARY: usize = 1 << 20;
 
 /// Labels by their codes; as they are where there are too many different ones.
-fn coded(encoder: ColumnEncoder, codes: &[u32], values: &[&str]) -> Result<ColumnChunk> {
-    let mut texts = PlainTexts::with_capacity(values.len());
-    values.iter().for_each(|text| texts.push(Some(text.as_bytes())));
-    if values.is_empty() || texts.bytes.len() <= LARGEST_DICTIONARY {
-        return encoder.coded(codes, &texts.bytes, values.len(), texts.bounds());
+fn coded(mut encoder: ColumnEncoder, codes: &[u32], values: &[&str]) -> Result<ColumnChunk> {
+    let mut dictionary = PlainTexts::default();
+    let mut extent = Extent::new();
+    for text in values.iter().map(|text| text.as_bytes()) {
+        dictionary.push(Some(text));
+        extent.add(text);
     }
-    let mut plain = PlainTexts::with_capacity(codes.len());
-    codes
-        .iter()
-        .for_each(|code| plain.push(values.get(*code as usize).map(|text| text.as_bytes())));
-    encoder.texts(&plain.bytes, &plain.ends, texts.bounds())
+    if dictionary.bytes().len() > LARGEST_DICTIONARY {
+        let text = |code: &u32| values.get(*code as usize).map(|text| text.as_bytes());
+        return plain(encoder, codes.iter().map(text));
+    }
+    encoder.dictionary(dictionary.bytes(), values.len())?;
+    for codes in codes.chunks(PAGE_ROWS) {
+        encoder.code_page(codes)?;
+    }
+    encoder.finish(extent.bounds())
 }
 
-/// Texts as Parquet has them: each after its length.
-struct PlainTexts {
-    bytes: Vec<u8>,
-    /// Where each ends. A null takes no bytes at all.
-    ends: Vec<usize>,
-    /// Where the smallest and the largest stand.
-    bounds: Option<(Range<usize>, Range<usize>)>,
-}
-
-impl PlainTexts {
-    fn with_capacity(rows: usize) -> Self {
-        Self { bytes: Vec::with_capacity(12 * rows), ends: Vec::with_capacity(rows), bounds: None }
-    }
-
-    fn push(&mut self, text: Option<&[u8]>) {
+/// Texts as they are.
+fn plain<'a>(
+    mut encoder: ColumnEncoder,
+    texts: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Result<ColumnChunk> {
+    let mut page = PlainTexts::default();
+    let mut extent = Extent::new();
+    for text in texts {
+        page.push(text);
         if let Some(text) = text {
-            self.bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(text);
-            let own = start..self.bytes.len();
-            match &mut self.bounds {
-                None => self.bounds = Some((own.clone(), own)),
-                Some((min, _)) if *text < self.bytes[min.clone()] => *min = own,
-                Some((_, max)) if *text > self.bytes[max.clone()] => *max = own,
-                Some(_) => {}
-            }
+            extent.add(text);
         }
-        self.ends.push(self.bytes.len());
-    }
-
-    fn bounds(&self) -> Bounds<'_> {
-        self.bounds.as_ref().map_or(Bounds::None, |(min, max)| {
-            Bounds::Text(&self.bytes[min.clone()], &self.bytes[max.clone()])
-        })
-    }
-}
-
-/// Counts of which many are equal, by codes.
-struct Coded {
-    codes: Vec<u32>,
-    /// The different counts, as Parquet has them.
-    dictionary: Vec<u8>,
-    count: usize,
-}
-
-impl Coded {
-    /// Different counts that a dictionary has at most.
-    const LARGEST: usize = 1 << 14;
-    /// Places for them: a power of two, twice as many.
-    const PLACES: usize = 2 * Self::LARGEST;
-
-    /// None where there are too many different ones.
-    fn of(values: &[i64]) -> Option<Self> {
-        let mut places = vec![(NO_COUNT, NO_CODE); Self::PLACES];
-        let mut coded =
-            Self { codes: Vec::with_capacity(values.len()), dictionary: Vec::new(), count: 0 };
-        let mut last = (NO_COUNT, NO_CODE);
-        for value in values {
-            if *value != last.0 {
-                last = if *value == NO_COUNT {
-                    (NO_COUNT, NO_CODE)
-                } else {
-                    coded.look_up(*value, &mut places)?
-                };
-            }
-            coded.codes.push(last.1);
+        if page.lengths().len() == PAGE_ROWS || page.bytes().len() >= PAGE_BYTES {
+            encoder.text_page(&page)?;
+            page.clear();
         }
-        Some(coded)
     }
-
-    fn look_up(&mut self, value: i64, places: &mut [(i64, u32)]) -> Option<(i64, u32)> {
-        let mixed = value.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut place = (mixed >> 32) as usize % Self::PLACES;
-        while places[place].0 != value {
-            if places[place].1 == NO_CODE {
-                if self.count == Self::LARGEST {
-                    return None;
-                }
-                places[place] = (value, self.count as u32);
-                self.dictionary.extend_from_slice(&value.to_le_bytes());
-                self.count += 1;
-                break;
-            }
-            place = (place + 1) % Self::PLACES;
-        }
-        Some(places[place])
+    if !page.lengths().is_empty() {
+        encoder.text_page(&page)?;
     }
+    encoder.finish(extent.bounds())
 }
