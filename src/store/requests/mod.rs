@@ -9,6 +9,8 @@ mod hybrid;
 mod order;
 mod pages;
 mod row_group;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::VecDeque;
