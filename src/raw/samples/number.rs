@@ -287,6 +287,20 @@ mod tests {
     }
 
     #[test]
+    fn long_division_agrees() {
+        let mut state = 0x1234_5678_9abc_def1;
+        for _ in 0..100_000 {
+            let mantissa = random(&mut state) >> (random(&mut state) % 64);
+            let power = (random(&mut state) % 28) as u32;
+            let expected: f64 = format!("{mantissa}e-{power}").parse().unwrap();
+            if mantissa > 0 {
+                assert_eq!(long_quotient(mantissa, power), expected, "{mantissa}e-{power}");
+            }
+            assert_eq!(quotient(mantissa, power), expected, "{mantissa}e-{power}");
+        }
+    }
+
+    #[test]
     fn halfway_cases_go_to_even() {
         // (2k + 1) · 2^j has one bit more than a float holds.
         for k in 0..2_000_u64 {
