@@ -149,10 +149,10 @@ mod tests {
         let expected = "\
 ## run one
 
-| scenario  |  c | instances × loops |     rps | efficiency | vs 1 × N loops |
-| --------- | -: | ----------------: | ------: | ---------: | -------------: |
-| static-1m | 64 |             1 × 1 |  5250.0 |       1.00 |              — |
-| static-1m | 64 |             3 × 1 | 10810.0 |       0.69 |          1.00× |
+| scenario  |   c | instances × loops |     rps | efficiency | vs 1 × N loops |
+| --------- | --: | ----------------: | ------: | ---------: | -------------: |
+| static-1m |  64 |             1 × 1 |  5250.0 |       1.00 |              — |
+| static-1m |  64 |             3 × 1 | 10810.0 |       0.69 |          1.00× |
 
 ## run two
 ";

@@ -38,7 +38,7 @@ impl Buffers {
 
 enum Source {
     Plain(HashingReader<File>),
-    Gzip(flate2::bufread::MultiGzDecoder<BufReader<HashingReader<File>>>),
+    Gzip(Box<flate2::bufread::MultiGzDecoder<BufReader<HashingReader<File>>>>),
     Zstd(zstd::stream::read::Decoder<'static, BufReader<HashingReader<File>>>),
 }
 
@@ -110,9 +110,9 @@ impl Blocks {
         let file = HashingReader::open(path)?;
         let source = match packing {
             Packing::Plain => Source::Plain(file),
-            Packing::Gzip => Source::Gzip(flate2::bufread::MultiGzDecoder::new(
+            Packing::Gzip => Source::Gzip(Box::new(flate2::bufread::MultiGzDecoder::new(
                 BufReader::with_capacity(PIECE, file),
-            )),
+            ))),
             Packing::Zstd => Source::Zstd(
                 zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(PIECE, file))
                     .map_err(io)?,

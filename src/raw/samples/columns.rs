@@ -300,3 +300,21 @@ impl Texts {
         (length != NO_TEXT).then(|| &self.bytes[start as usize..][..length as usize])
     }
 }
+
+#[cfg(test)]
+impl Columns {
+    /// The requests as lines that say everything about them, for comparing.
+    pub(super) fn to_lines(&self) -> Vec<String> {
+        let line = |row: usize| {
+            let floats = [&self.t_start, &self.t_offered, &self.latency_s, &self.ttfb_s];
+            let floats = floats.map(|column| column[row]);
+            let counts = [&self.status, &self.response_bytes, &self.rows].map(|column| column[row]);
+            let counts = counts.map(|count| (count != NO_COUNT).then_some(count));
+            let labels = [&self.query_class, &self.query_id, &self.error, &self.pod, &self.mode];
+            let labels = labels.map(|labels| labels.text(labels.codes[row]).unwrap_or("null"));
+            let request_id = self.request_id.get(row).map(String::from_utf8_lossy);
+            format!("{floats:?} {counts:?} {labels:?} {request_id:?}")
+        };
+        (0..self.len()).map(line).collect()
+    }
+}

@@ -23,12 +23,7 @@ const LINE: usize = 200;
 ///
 /// The error is of the line of that number, counted from 0.
 pub(super) fn parse(block: &[u8], last: bool) -> Result<Requests, (u64, Problem)> {
-    let mut lines = Lines {
-        block,
-        guesses: std::array::from_fn(|_| Guess::default()),
-        columns: Columns::with_capacity(block.len() / LINE + 1),
-        unknown: BTreeSet::new(),
-    };
+    let mut lines = Lines::new(block);
     let mut at = 0;
     let mut count = 0;
     let mut half_line = false;
@@ -112,6 +107,15 @@ struct Text<'a> {
 }
 
 impl<'a> Lines<'a> {
+    fn new(block: &'a [u8]) -> Self {
+        Self {
+            block,
+            guesses: std::array::from_fn(|_| Guess::default()),
+            columns: Columns::with_capacity(block.len() / LINE + 1),
+            unknown: BTreeSet::new(),
+        }
+    }
+
     /// Reads the line from `at`; gives where the next starts, or none where
     /// the line is not plain.
     #[inline(always)]
@@ -314,5 +318,205 @@ fn scalar(block: &[u8], at: usize) -> Option<usize> {
         b't' => block[at..].starts_with(b"true").then_some(at + 4),
         b'f' => block[at..].starts_with(b"false").then_some(at + 5),
         _ => Some(Number::read(block, at)?.end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Result<Vec<String>, (u64, Problem)> {
+        parse(text.as_bytes(), true).map(|requests| requests.columns.to_lines())
+    }
+
+    /// What the careful reader makes of the same lines.
+    fn careful_rows(text: &str) -> Vec<String> {
+        let (mut columns, mut unknown) = (Columns::default(), BTreeSet::new());
+        for line in text.lines() {
+            careful::read(line.as_bytes(), &mut columns, &mut unknown).unwrap();
+        }
+        columns.to_lines()
+    }
+
+    fn is_plain(line: &str) -> bool {
+        let mut lines = Lines::new(line.as_bytes());
+        lines.object(0) == Some(line.len())
+    }
+
+    const FULL: &str = r#"{"t_start": 1757718488.1234567, "t_offered": null, "query_class": "Q01", "query_id": "Q01-0042", "status": 200, "error": null, "latency_s": 0.012345678901234567, "ttfb_s": 1e-05, "response_bytes": 18216, "rows": 100, "pod": null, "mode": "sync", "request_id": "a168e14d"}"#;
+
+    #[test]
+    fn a_line_gives_every_column() {
+        let expected = r#"[1757718488.1234567, NaN, 0.012345678901234567, 1e-5] [Some(200), Some(18216), Some(100)] ["Q01", "Q01-0042", "null", "null", "sync"] Some("a168e14d")"#;
+        assert!(is_plain(FULL));
+        assert_eq!(rows(&format!("{FULL}\n{FULL}\n")).unwrap(), [expected, expected]);
+        assert_eq!(rows(FULL).unwrap(), [expected], "the last newline may be missing");
+    }
+
+    #[test]
+    fn however_plain_lines_are_written_they_are_read_fast() {
+        for line in [
+            r#"{"t_start":1,"latency_s":2,"status":200}"#,
+            r#"{"status": 404, "latency_s": 2.50, "t_start": 1E2}"#,
+            r#" { "t_start" : 1 , "latency_s" : 2 , "status" : 200.0 } "#,
+            r#"{"t_start":1,"latency_s":2,"status":null,"error":"timed out"}"#,
+            r#"{"t_start":1,"latency_s":-0.0,"status":200,"error":"","pod":"","request_id":""}"#,
+            r#"{"t_start":1,"latency_s":2,"status":200,"x":true,"y":false,"z":-1.5e3,"s":"t","n":null}"#,
+            r#"{"t_start":-1,"latency_s":2,"status":0,"run":"r","rung":"g","rung":"g"}"#,
+            r#"{"t_start":1,"latency_s":2,"status":200,"pod":"exactly sixteen!","query_id":"seventeen letters"}"#,
+            r#"{"t_start":1,"latency_s":2,"status":200,"pod":"Zürich 東京"}"#,
+        ] {
+            assert!(is_plain(line), "{line}");
+            assert_eq!(rows(line).unwrap(), careful_rows(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_read_all_the_same() {
+        for line in [
+            r#"{"t_start":1,"latency_s":2,"status":200,"pod":"a\"b\\c\u00fc\n"}"#,
+            r#"{"t_start":1,"latency_s":2,"status":200,"\u0070od":"p"}"#,
+            r#"{"t_start":1,"latency_s":2,"status":200,"more":{"a":[1,{"b":null}]},"list":[]}"#,
+        ] {
+            assert!(!is_plain(line), "{line}");
+            assert_eq!(rows(line).unwrap(), careful_rows(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_of_many_shapes_follow_each_other() {
+        let mut text = String::new();
+        for number in 0..300 {
+            text += &match number % 5 {
+                0 => format!("{}\n", FULL.replace("Q01-0042", &format!("Q01-{number}"))),
+                1 => format!("{{\"t_start\":{number},\"latency_s\":0.5,\"status\":{number}}}\r\n"),
+                2 => format!(
+                    "{{\"latency_s\":0.{number},\"status\":null,\"error\":\"e{number}\",\"t_start\":1.5}}\n"
+                ),
+                3 => format!(
+                    "\n  \n{{\"t_start\":1,\"more\":[{number}],\"latency_s\":1,\"status\":1}}\n"
+                ),
+                _ => format!(
+                    "{{\"t_start\":1,\"pod\":\"\\t{number}\",\"latency_s\":1,\"status\":1}}\n"
+                ),
+            };
+        }
+        assert_eq!(rows(&text).unwrap(), careful_rows(&text));
+        let requests = parse(text.as_bytes(), false).unwrap();
+        assert_eq!(requests.lines, text.lines().count() as u64);
+        assert_eq!(requests.unknown.into_iter().collect::<Vec<_>>(), ["more"]);
+    }
+
+    #[test]
+    fn bad_lines_are_numbered_and_named() {
+        let field = |field, expected, found: &str| Problem::Field {
+            field,
+            expected,
+            found: found.to_owned(),
+        };
+        const COUNT: &str = "a whole number from 0 to 9223372036854775807, or null";
+        const DURATION: &str = "a finite number of seconds, 0 or more";
+        for (line, expected) in [
+            (
+                r#"{"t_start":1,"latency_s":-0.5,"status":200}"#,
+                field("latency_s", DURATION, "-0.5"),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"ttfb_s":-1,"status":200}"#,
+                field("ttfb_s", DURATION, "-1"),
+            ),
+            (r#"{"t_start":1,"latency_s":1,"status":200.5}"#, field("status", COUNT, "200.5")),
+            (r#"{"t_start":1,"latency_s":1,"status":-200}"#, field("status", COUNT, "-200")),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":200,"rows":9223372036854775808}"#,
+                field("rows", COUNT, "9223372036854775808"),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":"1","status":200}"#,
+                field("latency_s", DURATION, "\"1\""),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":200,"pod":7}"#,
+                field("pod", "text or null", "7"),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":200,"pod":["a"]}"#,
+                field("pod", "text or null", "[\"a\"]"),
+            ),
+            (
+                r#"{"t_start":1,"status":200}"#,
+                Problem::Missing { field: "latency_s", expected: DURATION },
+            ),
+            (
+                r#"{"latency_s":1,"status":200}"#,
+                Problem::Missing { field: "t_start", expected: "a finite number of unix seconds" },
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":null,"error":""}"#,
+                Problem::Missing {
+                    field: "status",
+                    expected: "an HTTP status, or an `error` that says why there is none",
+                },
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"latency_s":1,"status":200}"#,
+                Problem::Twice("latency_s".into()),
+            ),
+            (
+                r#"{"t_start":NaN,"latency_s":1,"status":200}"#,
+                Problem::Json("expected value at column 12".into()),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":Infinity,"status":200}"#,
+                Problem::Json("expected value at column 26".into()),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1e999,"status":200}"#,
+                Problem::Json("number out of range at column 30".into()),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":01,"status":200}"#,
+                Problem::Json("invalid number at column 27".into()),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":200}}"#,
+                Problem::Json("trailing characters at column 41".into()),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":200 "pod":"p"}"#,
+                Problem::Json("expected `,` or `}` at column 41".into()),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1,"status":nullx}"#,
+                Problem::Json("expected `,` or `}` at column 41".into()),
+            ),
+        ] {
+            let text = format!("{FULL}\n\n{line}\n{FULL}\n");
+            assert_eq!(rows(&text), Err((2, expected)), "{line}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_refused() {
+        let mut text = FULL.as_bytes().to_vec();
+        let place = text.iter().position(|byte| *byte == b'Q').unwrap();
+        text[place] = 0xff;
+        text.push(b'\n');
+        let expected = format!("not UTF-8 from byte {}", place + 1);
+        assert_eq!(parse(&text, false).unwrap_err(), (0, Problem::Json(expected)));
+    }
+
+    #[test]
+    fn half_a_line_is_left_out_at_the_end_only() {
+        for cut in 1..FULL.len() {
+            let text = format!("{FULL}\n{}", &FULL[..cut]);
+            let requests = parse(text.as_bytes(), true).unwrap();
+            assert_eq!((requests.columns.len(), requests.half_line), (1, true), "{cut}");
+            assert_eq!(parse(text.as_bytes(), false).unwrap_err().0, 1);
+            assert_eq!(parse(format!("{text}\n").as_bytes(), true).unwrap_err().0, 1);
+        }
+        // A whole line that is wrong is no half line.
+        let text = format!("{FULL}\n{{\"t_start\":1}}");
+        assert_eq!(parse(text.as_bytes(), true).unwrap_err().0, 1);
     }
 }

@@ -126,7 +126,8 @@ impl SampleFile {
         let mut unknown = BTreeSet::new();
         let source = match self.format {
             Format::Lines(packing) => {
-                Source::Lines(Blocks::open(&self.path, packing, block, buffers.clone())?)
+                let blocks = Blocks::open(&self.path, packing, block, buffers.clone())?;
+                Source::Lines(Box::new(blocks))
             }
             Format::Parquet => {
                 let (size, sha256) = hash_file(&self.path)?;
@@ -165,7 +166,7 @@ impl SampleFile {
 }
 
 enum Source {
-    Lines(Blocks),
+    Lines(Box<Blocks>),
     Parquet { batches: ParquetRecordBatchReader, size: u64, sha256: String },
 }
 

@@ -129,7 +129,7 @@ impl Number {
             0 => i64::try_from(self.mantissa).ok(),
             -19..0 => {
                 let ten = 10_u64.pow(self.exponent.unsigned_abs());
-                (self.mantissa % ten == 0).then(|| (self.mantissa / ten).cast_signed())
+                self.mantissa.is_multiple_of(ten).then(|| (self.mantissa / ten).cast_signed())
             }
             _ => None,
         }
@@ -283,6 +283,20 @@ mod tests {
             let float = (random(&mut state) as f64) / 2_f64.powi((random(&mut state) % 90) as i32);
             agrees(&format!("{float}"));
             agrees(&format!("{float:e}"));
+        }
+    }
+
+    #[test]
+    fn long_division_agrees() {
+        let mut state = 0x1234_5678_9abc_def1;
+        for _ in 0..100_000 {
+            let mantissa = random(&mut state) >> (random(&mut state) % 64);
+            let power = (random(&mut state) % 28) as u32;
+            let expected: f64 = format!("{mantissa}e-{power}").parse().unwrap();
+            if mantissa > 0 {
+                assert_eq!(long_quotient(mantissa, power), expected, "{mantissa}e-{power}");
+            }
+            assert_eq!(quotient(mantissa, power), expected, "{mantissa}e-{power}");
         }
     }
 

@@ -114,7 +114,7 @@ impl Tally {
             mean_response_bytes: ratio(self.response_bytes as f64, self.with_bytes),
             started_at: some.then_some(self.start),
             ended_at: some.then_some(self.end),
-            window_s: some.then(|| self.end - self.start),
+            window_s: some.then_some(self.end - self.start),
         })
     }
 }

@@ -30,10 +30,11 @@ pub(super) fn difference(
     // Samples that belong to no rung are no input. Where the rungs are the same
     // and all of theirs are there, more of them change nothing.
     let has_samples = known.keys().any(|path| path.starts_with(SAMPLES));
-    for file in &files {
-        if !known.contains_key(file.as_str()) && !(has_samples && file.starts_with(SAMPLES)) {
-            return Ok(Some(format!("{file} was not there")));
-        }
+    let is_known = |file: &String| {
+        known.contains_key(file.as_str()) || (has_samples && file.starts_with(SAMPLES))
+    };
+    if let Some(file) = files.iter().find(|file| !is_known(file)) {
+        return Ok(Some(format!("{file} was not there")));
     }
     if let Some(path) = known.keys().find(|path| !files.iter().any(|file| file == *path)) {
         return Ok(Some(format!("{path} is not there any more")));

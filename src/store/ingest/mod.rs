@@ -4,6 +4,8 @@ mod error;
 mod inputs;
 mod resources;
 mod samples;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::path::Path;

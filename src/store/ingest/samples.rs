@@ -22,11 +22,11 @@ const AHEAD: usize = 3;
 
 /// Sizes that tests make small.
 #[derive(Debug, Clone, Copy)]
-struct Sizes {
+pub(super) struct Sizes {
     /// Bytes in a block of lines.
-    block: usize,
+    pub(super) block: usize,
     /// Latencies of a rung that are held.
-    held: usize,
+    pub(super) held: usize,
 }
 
 /// What the reader says, in the order of the files.
@@ -50,7 +50,7 @@ pub(super) fn ingest(
     ingest_sized(dir, run, staging, options, progress, sizes)
 }
 
-fn ingest_sized(
+pub(super) fn ingest_sized(
     dir: &RunDir,
     run: &mut Run,
     staging: &mut Staging,

@@ -5,8 +5,13 @@
 //! row group is encoded by whoever has time, and they are put into the file in
 //! their order.
 
+mod hybrid;
 mod order;
+mod pages;
 mod row_group;
+#[cfg(test)]
+mod tests;
+mod values;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -14,11 +19,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::arrow::ArrowSchemaConverter;
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::errors::Result;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescriptor;
 
 use self::order::TimeOrder;
+use self::pages::{ColumnChunk, ColumnEncoder};
 use self::row_group::RowGroup;
 use super::parquet::{ROW_GROUP_ROWS, writer_properties};
 use super::pool::{Pending, Pool, Urgency};
@@ -33,10 +39,8 @@ const IN_FLIGHT: usize = 2;
 pub(super) struct RequestsWriter<'a, W: Write + Send> {
     pool: &'a Pool,
     file: SerializedFileWriter<W>,
-    factory: ArrowRowGroupWriterFactory,
-    /// Row groups begun.
-    begun: usize,
-    encoding: VecDeque<Vec<Pending<Result<ArrowColumnChunk>>>>,
+    schema: SchemaDescriptor,
+    encoding: VecDeque<Vec<Pending<Result<ColumnChunk>>>>,
     filling: RowGroup,
     row_group_rows: usize,
     rows: u64,
@@ -49,16 +53,13 @@ impl<'a, W: Write + Send> RequestsWriter<'a, W> {
     ///
     /// Where its first bytes cannot be written.
     pub(super) fn new(pool: &'a Pool, sink: W) -> Result<Self> {
-        let schema = RequestRow::TABLE.file_schema();
         let properties = Arc::new(writer_properties(&RequestRow::TABLE));
-        let parquet_schema = ArrowSchemaConverter::new().convert(&schema)?;
-        let file = SerializedFileWriter::new(sink, parquet_schema.root_schema_ptr(), properties)?;
-        let factory = ArrowRowGroupWriterFactory::new(&file, schema);
+        let schema = ArrowSchemaConverter::new().convert(&RequestRow::TABLE.file_schema())?;
+        let file = SerializedFileWriter::new(sink, schema.root_schema_ptr(), properties)?;
         Ok(Self {
             pool,
             file,
-            factory,
-            begun: 0,
+            schema,
             encoding: VecDeque::new(),
             filling: RowGroup::default(),
             row_group_rows: ROW_GROUP_ROWS,
@@ -91,18 +92,9 @@ impl<'a, W: Write + Send> RequestsWriter<'a, W> {
         }
         let rows = Arc::new(std::mem::take(&mut self.filling));
         self.rows += rows.rows() as u64;
-        let schema = RequestRow::TABLE.file_schema();
-        let writers = self.factory.create_column_writers(self.begun)?;
-        self.begun += 1;
-        let columns = writers.into_iter().enumerate().map(|(place, mut writer)| {
-            let rows = Arc::clone(&rows);
-            let field = Arc::clone(&schema.fields()[place]);
-            self.pool.submit(Urgency::First, move || {
-                for leaf in compute_leaves(&field, &rows.column(place))? {
-                    writer.write(&leaf)?;
-                }
-                writer.close()
-            })
+        let columns = self.schema.columns().iter().map(|column| {
+            let (rows, column) = (Arc::clone(&rows), Arc::clone(column));
+            self.pool.submit(Urgency::First, move || rows.encode(ColumnEncoder::new(column)))
         });
         let columns = columns.collect();
         self.encoding.push_back(columns);
@@ -114,7 +106,8 @@ impl<'a, W: Write + Send> RequestsWriter<'a, W> {
         let Some(columns) = self.encoding.pop_front() else { return Ok(()) };
         let mut row_group = self.file.next_row_group()?;
         for column in columns {
-            column.wait()?.append_to_row_group(&mut row_group)?;
+            let ColumnChunk { bytes, close } = column.wait()?;
+            row_group.append_column(&bytes, close)?;
         }
         row_group.close().map(|_| ())
     }

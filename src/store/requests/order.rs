@@ -55,12 +55,11 @@ impl TimeOrder {
         columns: Arc<Columns>,
         give: &mut impl FnMut(&Arc<Columns>, Range<usize>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (chunk, length) = (self.chunks.len(), columns.len());
-        self.chunks.push(columns);
         let mut start = 0;
-        while start < length {
-            let end = length.min(start + self.held - self.rows);
-            self.spans.push(Span { chunk, rows: start..end });
+        while start < columns.len() {
+            let end = columns.len().min(start + self.held - self.rows);
+            self.spans.push(Span { chunk: self.chunks.len(), rows: start..end });
+            self.chunks.push(Arc::clone(&columns));
             self.rows += end - start;
             start = end;
             if self.rows == self.held {

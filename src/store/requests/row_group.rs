@@ -1,20 +1,31 @@
 //! A row group of `requests`: which rows of which chunks it takes, and each of
-//! its columns as an Arrow array.
+//! its columns as Parquet pages.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, StringArray};
-use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use parquet::errors::{ParquetError, Result};
 
+use super::pages::{ColumnChunk, ColumnEncoder, NO_CODE};
+use super::values::{Coded, Extent, PlainTexts};
 use crate::raw::samples::{Columns, Labels, NO_COUNT, Texts};
+
+/// Rows in a page: few enough for the values to stay in a core's own cache.
+const PAGE_ROWS: usize = 32 << 10;
+
+/// Bytes of text from which on a page is full, whatever its rows.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// Bytes of text from which on a dictionary is none: readers hold it whole.
+const LARGEST_DICTIONARY: usize = 1 << 20;
 
 /// The rows of a row group, in the order of the table.
 #[derive(Debug, Default)]
 pub(super) struct RowGroup {
     chunks: Vec<Chunk>,
-    spans: Vec<Span>,
+    /// The rows of each page; all but the last are full.
+    pages: Vec<Vec<Span>>,
     rungs: Vec<Arc<str>>,
     rows: usize,
 }
@@ -51,126 +62,208 @@ impl RowGroup {
             self.chunks.push(Chunk { columns: Arc::clone(columns), rung });
             self.chunks.len() - 1
         });
-        self.rows += rows.len();
-        let (start, rows) = (rows.start as u32, rows.len() as u32);
-        self.spans.push(Span { chunk: chunk as u32, start, rows });
-    }
-
-    /// A column, by its place in the table.
-    pub(super) fn column(&self, place: usize) -> ArrayRef {
-        match place {
-            0 => self.rung(),
-            1 => self.floats(|columns| &columns.t_start),
-            2 => self.floats(|columns| &columns.t_offered),
-            3 => self.labels(|columns| &columns.query_class),
-            4 => self.labels(|columns| &columns.query_id),
-            5 => self.counts(|columns| &columns.status),
-            6 => self.labels(|columns| &columns.error),
-            7 => self.floats(|columns| &columns.latency_s),
-            8 => self.floats(|columns| &columns.ttfb_s),
-            9 => self.counts(|columns| &columns.response_bytes),
-            10 => self.counts(|columns| &columns.rows),
-            11 => self.labels(|columns| &columns.pod),
-            12 => self.labels(|columns| &columns.mode),
-            _ => self.texts(|columns| &columns.request_id),
+        let mut start = rows.start;
+        while start < rows.end {
+            let filled = self.rows % PAGE_ROWS;
+            if filled == 0 {
+                self.pages.push(Vec::new());
+            }
+            let length = (rows.end - start).min(PAGE_ROWS - filled);
+            if let Some(page) = self.pages.last_mut() {
+                page.push(Span { chunk: chunk as u32, start: start as u32, rows: length as u32 });
+            }
+            self.rows += length;
+            start += length;
         }
     }
 
-    /// Each span as its chunk, the chunk's place, and the rows in it.
-    fn spans(&self) -> impl Iterator<Item = (&Chunk, usize, Range<usize>)> {
-        self.spans.iter().map(|span| {
+    /// Encodes the column that the encoder is for.
+    pub(super) fn encode(&self, encoder: ColumnEncoder) -> Result<ColumnChunk> {
+        match encoder.name() {
+            "rung" => self.rung(encoder),
+            "t_start" => self.floats(encoder, |columns| &columns.t_start),
+            "t_offered" => self.floats(encoder, |columns| &columns.t_offered),
+            "query_class" => self.labels(encoder, |columns| &columns.query_class),
+            "query_id" => self.labels(encoder, |columns| &columns.query_id),
+            "status" => self.counts(encoder, |columns| &columns.status),
+            "error" => self.labels(encoder, |columns| &columns.error),
+            "latency_s" => self.floats(encoder, |columns| &columns.latency_s),
+            "ttfb_s" => self.floats(encoder, |columns| &columns.ttfb_s),
+            "response_bytes" => self.counts(encoder, |columns| &columns.response_bytes),
+            "rows" => self.counts(encoder, |columns| &columns.rows),
+            "pod" => self.labels(encoder, |columns| &columns.pod),
+            "mode" => self.labels(encoder, |columns| &columns.mode),
+            "request_id" => self.texts(encoder, |columns| &columns.request_id),
+            other => Err(ParquetError::General(format!("no requests have a column `{other}`"))),
+        }
+    }
+
+    /// Each span of some as its chunk, the chunk's place, and the rows in it.
+    fn spans<'a>(
+        &'a self,
+        spans: impl IntoIterator<Item = &'a Span>,
+    ) -> impl Iterator<Item = (&'a Chunk, usize, Range<usize>)> {
+        spans.into_iter().map(|span| {
             let (chunk, start) = (span.chunk as usize, span.start as usize);
             (&self.chunks[chunk], chunk, start..start + span.rows as usize)
         })
     }
 
-    fn gather<T: Copy>(&self, column: impl Fn(&Columns) -> &Vec<T>) -> Vec<T> {
-        let mut values = Vec::with_capacity(self.rows);
-        for (chunk, _, rows) in self.spans() {
-            values.extend_from_slice(&column(&chunk.columns)[rows]);
+    /// Appends the values of some spans.
+    fn gather<'a, T: Copy>(
+        &'a self,
+        spans: impl IntoIterator<Item = &'a Span>,
+        column: impl Fn(&Columns) -> &Vec<T>,
+        values: &mut Vec<T>,
+    ) {
+        for (chunk, _, rows) in self.spans(spans) {
+            let column = column(&chunk.columns);
+            // Most spans are short where the file was not quite in order.
+            if rows.len() == 1 {
+                values.push(column[rows.start]);
+            } else {
+                values.extend_from_slice(&column[rows]);
+            }
         }
-        values
     }
 
-    fn rung(&self) -> ArrayRef {
+    fn rung(&self, encoder: ColumnEncoder) -> Result<ColumnChunk> {
         let mut codes = Vec::with_capacity(self.rows);
-        for (chunk, _, rows) in self.spans() {
-            codes.resize(codes.len() + rows.len(), chunk.rung as i32);
+        for (chunk, _, rows) in self.spans(self.pages.iter().flatten()) {
+            codes.resize(codes.len() + rows.len(), chunk.rung as u32);
         }
-        let values = StringArray::from_iter_values(&self.rungs);
-        dictionary(codes, None, values)
+        let rungs: Vec<&str> = self.rungs.iter().map(|rung| &**rung).collect();
+        coded(encoder, &codes, &rungs)
     }
 
-    fn floats(&self, column: impl Fn(&Columns) -> &Vec<f64>) -> ArrayRef {
-        let values = self.gather(column);
-        let nulls = nulls(&values, |value| !value.is_nan());
-        Arc::new(Float64Array::new(ScalarBuffer::from(values), nulls))
+    fn floats(
+        &self,
+        mut encoder: ColumnEncoder,
+        column: impl Fn(&Columns) -> &Vec<f64>,
+    ) -> Result<ColumnChunk> {
+        let mut extent = Extent::new();
+        let mut values = Vec::with_capacity(PAGE_ROWS);
+        for page in &self.pages {
+            values.clear();
+            self.gather(page, &column, &mut values);
+            values.iter().filter(|value| !value.is_nan()).for_each(|value| extent.add(*value));
+            encoder.plain_page(&values, |value| value.is_nan(), f64::to_le_bytes)?;
+        }
+        encoder.finish(extent.bounds())
     }
 
-    fn counts(&self, column: impl Fn(&Columns) -> &Vec<i64>) -> ArrayRef {
-        let values = self.gather(column);
-        let nulls = nulls(&values, |value| *value != NO_COUNT);
-        Arc::new(Int64Array::new(ScalarBuffer::from(values), nulls))
+    fn counts(
+        &self,
+        mut encoder: ColumnEncoder,
+        column: impl Fn(&Columns) -> &Vec<i64>,
+    ) -> Result<ColumnChunk> {
+        let mut values = Vec::with_capacity(self.rows);
+        self.gather(self.pages.iter().flatten(), column, &mut values);
+        let mut extent = Extent::new();
+        values.iter().filter(|value| **value != NO_COUNT).for_each(|value| extent.add(*value));
+        if let Some(coded) = Coded::of(&values) {
+            encoder.dictionary(&coded.dictionary, coded.count)?;
+            for codes in coded.codes.chunks(PAGE_ROWS) {
+                encoder.code_page(codes)?;
+            }
+        } else {
+            for values in values.chunks(PAGE_ROWS) {
+                encoder.plain_page(values, |value| *value == NO_COUNT, i64::to_le_bytes)?;
+            }
+        }
+        encoder.finish(extent.bounds())
     }
 
     /// Chunks have codes of their own: they are made the row group's, numbered
     /// in the order in which the rows use them.
-    fn labels(&self, column: impl Fn(&Columns) -> &Labels) -> ArrayRef {
-        const UNSEEN: i32 = i32::MIN;
-        let mut own: Vec<Vec<i32>> = self
-            .chunks
-            .iter()
-            .map(|chunk| vec![UNSEEN; column(&chunk.columns).values.len() + 1])
-            .collect();
+    fn labels(
+        &self,
+        encoder: ColumnEncoder,
+        column: impl Fn(&Columns) -> &Labels,
+    ) -> Result<ColumnChunk> {
+        const UNSEEN: u32 = NO_CODE - 1;
+        let own = |chunk: &Chunk| {
+            let mut own = vec![UNSEEN; column(&chunk.columns).values.len() + 1];
+            own[0] = NO_CODE;
+            own
+        };
+        let mut own: Vec<Vec<u32>> = self.chunks.iter().map(own).collect();
         let mut values: Vec<&str> = Vec::new();
-        let mut known: HashMap<&str, i32> = HashMap::new();
+        let mut known: HashMap<&str, u32> = HashMap::new();
         let mut codes = Vec::with_capacity(self.rows);
-        for (chunk, place, rows) in self.spans() {
+        for (chunk, place, rows) in self.spans(self.pages.iter().flatten()) {
             let labels = column(&chunk.columns);
             let own = &mut own[place];
             for code in &labels.codes[rows] {
                 let seen = &mut own[*code as usize];
-                if *seen == UNSEEN {
-                    *seen = labels.text(*code).map_or(-1, |text| {
-                        *known.entry(text).or_insert_with(|| {
-                            values.push(text);
-                            values.len() as i32 - 1
-                        })
+                if *seen == UNSEEN
+                    && let Some(text) = labels.text(*code)
+                {
+                    *seen = *known.entry(text).or_insert_with(|| {
+                        values.push(text);
+                        values.len() as u32 - 1
                     });
                 }
                 codes.push(*seen);
             }
         }
-        let nulls = nulls(&codes, |code| *code >= 0);
-        dictionary(codes, nulls, StringArray::from(values))
+        coded(encoder, &codes, &values)
     }
 
-    fn texts(&self, column: impl Fn(&Columns) -> &Texts) -> ArrayRef {
-        let mut bytes = Vec::new();
-        let mut ends = Vec::with_capacity(self.rows + 1);
-        ends.push(0_i32);
-        let mut valid = Vec::with_capacity(self.rows);
-        for (chunk, _, rows) in self.spans() {
-            let texts = column(&chunk.columns);
-            for row in rows {
-                let text = texts.get(row);
-                valid.push(text.is_some());
-                bytes.extend_from_slice(text.unwrap_or_default());
-                ends.push(bytes.len() as i32);
-            }
+    fn texts(
+        &self,
+        encoder: ColumnEncoder,
+        column: impl Fn(&Columns) -> &Texts,
+    ) -> Result<ColumnChunk> {
+        let spans = self.spans(self.pages.iter().flatten());
+        plain(
+            encoder,
+            spans.flat_map(|(chunk, _, rows)| {
+                let column = column(&chunk.columns);
+                rows.map(move |row| column.get(row))
+            }),
+        )
+    }
+}
+
+/// Labels by their codes; as they are where there are too many different ones.
+fn coded(mut encoder: ColumnEncoder, codes: &[u32], values: &[&str]) -> Result<ColumnChunk> {
+    let mut dictionary = PlainTexts::default();
+    let mut extent = Extent::new();
+    for text in values.iter().map(|text| text.as_bytes()) {
+        dictionary.push(Some(text));
+        extent.add(text);
+    }
+    if dictionary.bytes().len() > LARGEST_DICTIONARY {
+        let text = |code: &u32| values.get(*code as usize).map(|text| text.as_bytes());
+        return plain(encoder, codes.iter().map(text));
+    }
+    encoder.dictionary(dictionary.bytes(), values.len())?;
+    for codes in codes.chunks(PAGE_ROWS) {
+        encoder.code_page(codes)?;
+    }
+    encoder.finish(extent.bounds())
+}
+
+/// Texts as they are.
+fn plain<'a>(
+    mut encoder: ColumnEncoder,
+    texts: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Result<ColumnChunk> {
+    let mut page = PlainTexts::default();
+    let mut extent = Extent::new();
+    for text in texts {
+        page.push(text);
+        if let Some(text) = text {
+            extent.add(text);
         }
-        let nulls = nulls(&valid, |valid| *valid);
-        Arc::new(StringArray::new(OffsetBuffer::new(ends.into()), bytes.into(), nulls))
+        if page.lengths().len() == PAGE_ROWS || page.bytes().len() >= PAGE_BYTES {
+            encoder.text_page(&page)?;
+            page.clear();
+        }
     }
-}
-
-fn dictionary(codes: Vec<i32>, nulls: Option<NullBuffer>, values: StringArray) -> ArrayRef {
-    let codes = Int32Array::new(codes.into(), nulls);
-    Arc::new(DictionaryArray::new(codes, Arc::new(values)))
-}
-
-/// Which values are there; none where all are.
-fn nulls<T>(values: &[T], is_there: impl Fn(&T) -> bool) -> Option<NullBuffer> {
-    let there = BooleanBuffer::collect_bool(values.len(), |at| is_there(&values[at]));
-    Some(NullBuffer::new(there)).filter(|nulls| nulls.null_count() > 0)
+    if !page.lengths().is_empty() {
+        encoder.text_page(&page)?;
+    }
+    encoder.finish(extent.bounds())
 }
