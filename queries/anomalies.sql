@@ -3,8 +3,9 @@
 -- kind is one of: window overrun (a window above 110% of the scenario's
 -- measure_seconds; window_s, else elapsed_s), window beyond elapsed (window_s
 -- above elapsed_s by over 1%), resource coverage (below min_coverage), missing
--- repetition, extra repetition, littles law (concurrency against rps * mean
--- latency, beyond 10%, closed loops only).
+-- repetition, extra repetition, guard contradicts peak (the flag is quiet, the
+-- peak at the limit), littles law (concurrency against rps * mean latency,
+-- beyond 10%, closed loops only).
 --| run | | run id
 --| rung | | the rung, or the cell's name without its repetition
 --| kind | | what is wrong, from a closed set
@@ -79,10 +80,17 @@ found AS (
     c.run, c.rung,
     CASE WHEN c.n < e.repetitions THEN 'missing repetition' ELSE 'extra repetition' END,
     CAST(c.n AS DOUBLE), CAST(e.repetitions AS DOUBLE),
-    CAST(c.n AS VARCHAR) || ' repetitions for ' || CAST(e.repetitions AS VARCHAR)
+    CAST(c.n AS VARCHAR) || ' repetitions, ' || CAST(e.repetitions AS VARCHAR) || ' expected'
   FROM counted AS c
   JOIN expected AS e ON e.run = c.run
   WHERE c.n <> e.repetitions
+  UNION ALL
+  SELECT
+    r.run, r.rung, 'guard contradicts peak', r.generator_cpu_peak, u.guard_max,
+    'the guard was quiet at a peak of ' || CAST(r.generator_cpu_peak AS VARCHAR) || ' of a core'
+  FROM rungs AS r
+  JOIN rule AS u ON u.run = r.run
+  WHERE r.generator_guard_ok AND r.generator_cpu_peak >= u.guard_max
   UNION ALL
   SELECT
     run, rung, 'littles law', rps * latency_mean_s, CAST(concurrency AS DOUBLE),

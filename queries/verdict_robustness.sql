@@ -14,7 +14,7 @@
 --| query_class | | query class or scenario
 --| concurrency | 1 | connections held
 --| verdict | | the registered verdict
---| robust | | whether no other rule changes it, null where none could be tried
+--| robust | | whether no other rule that could be tried changes it, null if void
 --| tie_floor_5 | | the verdict with a tie floor of 5%
 --| tie_floor_20 | | the verdict with a tie floor of 20%
 --| medians | | the verdict with medians, null without rungs
@@ -211,7 +211,7 @@ beside AS (
 SELECT
   run, tier, response_format, query_class, concurrency, verdict,
   CASE
-    WHEN verdict IS NULL THEN NULL
+    WHEN verdict IS NULL OR verdict IN ('invalid', 'incomplete') THEN NULL
     ELSE tie_floor_5 = verdict AND tie_floor_20 = verdict AND coalesce(medians, verdict) = verdict
       AND coalesce(welch, verdict) = verdict AND without_one IS NULL
   END AS robust,

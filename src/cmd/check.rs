@@ -15,7 +15,7 @@ Examples:
 
 /// Hash every file of the store, and report what was altered, missing or extra
 ///
-/// Exits with 1 if there is anything to report.
+/// Exit with 1 if there is anything to report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

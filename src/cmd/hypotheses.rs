@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long)]
     pub run: Option<String>,
 
-    /// End with 1 unless every prediction holds
+    /// Exit with 1 unless every prediction holds
     #[arg(long)]
     pub check: bool,
 }

@@ -32,7 +32,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Run directories, named `<UTC stamp>-<8 hex of the commit>-<label>`
+    /// Run directories; the name of each is its run's id
     #[arg(value_name = "DIR", required = true)]
     pub directories: Vec<PathBuf>,
 

@@ -44,7 +44,7 @@ pub enum Command {
 /// Unknown keys, values of another type or out of range, a grid without rungs,
 /// containers of nothing, hypotheses without their query: all of them, each
 /// with its line. With `--run`, the rungs of the grid that the run has, lacks,
-/// or has beside it. Exits with 1 if there is a problem.
+/// or has beside it. Exit with 1 if there is a problem.
 #[derive(Debug, clap::Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub struct CheckArgs {

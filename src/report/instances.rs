@@ -157,7 +157,7 @@ mod tests {
 ## run two
 ";
         assert!(text.starts_with(expected), "{text}");
-        assert!(text.contains("| 1 × — |"), "{text}");
+        assert!(text.contains(" 1 × — |"), "{text}");
     }
 
     #[test]

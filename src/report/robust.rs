@@ -41,8 +41,8 @@ pub fn robust_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
     }
     let mut notes = vec![
         "the verdict is the registered one; what stands beside it changes nothing".to_owned(),
-        "would change: with a tie floor of 5% or 20%, with medians, by Welch's t-test on log throughput (p after Holm's correction over the run's comparisons), or without one of the repetitions".to_owned(),
-        "detectable: smallest true difference that these two cells would have shown with a power of 80%, by the sum of two t quantiles in place of the noncentral t".to_owned(),
+        "would change: with a tie floor of 5% or 20%, with medians, by Welch's t-test on log throughput and the tie floor (p after Holm's correction over the run's comparisons), or without one of the repetitions; what needs the rungs is not tried on a published table".to_owned(),
+        "detectable: smallest true difference that Welch's test, uncorrected and without the tie floor, would find with a power of 80% if the spread were just the measured one (sum of two t quantiles in place of the noncentral t)".to_owned(),
         "tie: shown where the 90% interval of the ratio of the two fastest lies within ±10% (two one-sided tests), else not decided".to_owned(),
     ];
     notes.extend(footnotes(stamps, Vec::new()));
@@ -114,7 +114,7 @@ impl Rows {
             text(&self.verdict[row]),
             robust.to_owned(),
             self.changes(row),
-            self.p[row].map_or_else(|| MISSING.to_owned(), |p| format!("{p:.1e}")),
+            self.p[row].map_or_else(|| MISSING.to_owned(), probability),
             self.detectable[row]
                 .map_or_else(|| MISSING.to_owned(), |share| format!("{:.1}%", 100.0 * share)),
             interval,
@@ -149,4 +149,9 @@ impl Rows {
             figure::counted(ties, "tie")
         )
     }
+}
+
+/// A p: to two digits, in powers of ten where it is small.
+fn probability(p: f64) -> String {
+    if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
 }

@@ -71,7 +71,7 @@ pub fn verdicts_page(
     let mut notes = legend(&cells);
     if verdicts.iter().any(|row| row.reason == "guard unknown") {
         notes.push(
-            "guard unknown: the table was published without its voided rungs, so that `invalid` cannot be said"
+            "guard unknown: nothing says whether the generator's guard was quiet, so that `invalid` cannot be said"
                 .to_owned(),
         );
     }
@@ -172,7 +172,8 @@ fn undecided(rows: &[&VerdictRow]) -> Vec<String> {
     let mut reasons: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     let without_winner = BTreeSet::from(["tie", "invalid", "incomplete"]);
     for row in rows {
-        if let Some(verdict) = row.verdict.as_deref().filter(|word| without_winner.contains(word)) {
+        let Some(verdict) = row.verdict.as_deref() else { continue };
+        if without_winner.contains(verdict) || row.reason == "one clean target" {
             reasons.entry((verdict, &row.reason)).or_default().push(row.place.text());
         }
     }
