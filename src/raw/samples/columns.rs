@@ -209,6 +209,8 @@ struct Recent {
 
 /// Places in the table of recent texts: a power of two.
 const RECENT: usize = 512;
+/// Places where a text may be, from its own on.
+const NEAR: usize = 4;
 
 impl Labels {
     fn with_capacity(rows: usize) -> Self {
@@ -227,6 +229,15 @@ impl Labels {
 
     #[inline(never)]
     fn look_up(&mut self, text: &[u8], short: [u64; 2]) -> u32 {
+        let places = std::array::from_fn::<_, NEAR, _>(|step| (place(short) + step) % RECENT);
+        if short != [0, 0] {
+            self.recent.resize(RECENT, Recent::default());
+            if let Some(recent) =
+                places.map(|place| self.recent[place]).iter().find(|recent| recent.text == short)
+            {
+                return recent.code;
+            }
+        }
         let code = match self.known.get(text) {
             Some(code) => *code,
             None => {
@@ -238,10 +249,8 @@ impl Labels {
             }
         };
         if short != [0, 0] {
-            if self.recent.is_empty() {
-                self.recent = vec![Recent::default(); RECENT];
-            }
-            self.recent[place(short)] = Recent { text: short, code };
+            let free = places.into_iter().find(|place| self.recent[*place].code == 0);
+            self.recent[free.unwrap_or(places[0])] = Recent { text: short, code };
         }
         code
     }

@@ -1,21 +1,25 @@
 //! JSON lines to columns, fast: one pass over the bytes, no values in between.
 //!
-//! Writers of JSON lines write every line alike, so after each field the next
-//! one is guessed: the bytes from the end of a value to the start of the next
-//! (`, "latency_s": `) are compared with those that stood there before. Only
-//! where they differ is a key read. Whatever is not plain (an escape, a nested
-//! value, a number that is none) is left to [`super::careful`], which reads the
-//! whole line again and knows the words for what is wrong with it.
+//! Writers of JSON lines write every line alike. Two lines of a block teach a
+//! [`Template`] of what stands in all of them, and only what is between is
+//! parsed. Lines that it does not fit are read field by field; there the next
+//! field is guessed: the bytes from the end of a value to the start of the next
+//! (`, "latency_s": `) are compared with those that stood there before, and only
+//! where they differ is a key read. Whatever is not plain is left to
+//! [`super::careful`], which reads the whole line again and knows the words for
+//! what is wrong with it.
 
 use std::collections::BTreeSet;
 
-use super::columns::{Codes, Columns, Figures, Labels};
+use super::columns::Columns;
 use super::error::Problem;
 use super::field::{FIELDS, Field};
-use super::number::{Number, word};
+use super::number::word;
+use super::scan::{Row, line_end, push, space, text, value};
+use super::template::{Learner, Token};
 use super::{Requests, careful};
 
-/// Lines that need room in a block: a guess that the columns start from.
+/// Bytes of a line: a guess, for the room that columns start with.
 const LINE: usize = 200;
 
 /// Reads a block of whole lines. `last` says that the file ends with it, so
@@ -28,7 +32,8 @@ pub(super) fn parse(block: &[u8], last: bool) -> Result<Requests, (u64, Problem)
     let mut count = 0;
     let mut half_line = false;
     while at < block.len() {
-        at = match lines.object(at) {
+        let plain = lines.alike(at).or_else(|| lines.object(at));
+        at = match plain {
             Some(end) => end,
             None => {
                 let end = memchr::memchr(b'\n', &block[at..]).map_or(block.len(), |end| at + end);
@@ -49,6 +54,7 @@ pub(super) fn parse(block: &[u8], last: bool) -> Result<Requests, (u64, Problem)
 
 struct Lines<'a> {
     block: &'a [u8],
+    learner: Learner<'a>,
     /// By the field before: what stood after its value.
     guesses: [Guess; FIELDS + 1],
     columns: Columns,
@@ -96,36 +102,36 @@ impl Guess {
     }
 }
 
-/// A string.
-struct Text<'a> {
-    /// What is between its quotes: UTF-8.
-    bytes: &'a [u8],
-    /// The same, for [`Labels::code`].
-    short: [u64; 2],
-    /// Past the closing quote.
-    end: usize,
-}
-
 impl<'a> Lines<'a> {
     fn new(block: &'a [u8]) -> Self {
         Self {
             block,
+            learner: Learner::default(),
             guesses: std::array::from_fn(|_| Guess::default()),
             columns: Columns::with_capacity(block.len() / LINE + 1),
             unknown: BTreeSet::new(),
         }
     }
 
+    /// Reads the line from `at`, if it is like those before; gives where the
+    /// next starts.
+    #[inline(always)]
+    fn alike(&mut self, at: usize) -> Option<usize> {
+        let template = self.learner.template()?;
+        let end = template.read(self.block, at, &mut self.columns);
+        self.learner.fitted(end.is_some());
+        end
+    }
+
     /// Reads the line from `at`; gives where the next starts, or none where
     /// the line is not plain.
-    #[inline(always)]
-    fn object(&mut self, mut at: usize) -> Option<usize> {
+    fn object(&mut self, start: usize) -> Option<usize> {
         let block = self.block;
-        let mut figures = Figures::default();
-        let mut codes = Codes::default();
-        let mut request_id = None;
+        let mut row = Row::default();
         let mut seen = 0_u32;
         let mut before = FIELDS;
+        let mut at = start;
+        self.learner.begin();
         loop {
             let guess = &self.guesses[before];
             let field = if guess.matches(block, at) {
@@ -147,44 +153,16 @@ impl<'a> Lines<'a> {
             }
             seen |= bit;
             before = field as usize;
-            // "null", of which there are many.
-            if word(block, at) as u32 == u32::from_le_bytes(*b"null") {
-                at += 4;
-                continue;
-            }
-            at = match field {
-                Field::TStart => float(block, at, &mut figures.t_start)?,
-                Field::TOffered => float(block, at, &mut figures.t_offered)?,
-                Field::Latency => float(block, at, &mut figures.latency_s)?,
-                Field::Ttfb => float(block, at, &mut figures.ttfb_s)?,
-                Field::Status => count(block, at, &mut figures.status)?,
-                Field::ResponseBytes => count(block, at, &mut figures.response_bytes)?,
-                Field::Rows => count(block, at, &mut figures.rows)?,
-                Field::QueryClass => {
-                    label(block, at, &mut self.columns.query_class, &mut codes.query_class)?
-                }
-                Field::QueryId => {
-                    label(block, at, &mut self.columns.query_id, &mut codes.query_id)?
-                }
-                Field::Error => label(block, at, &mut self.columns.error, &mut codes.error)?,
-                Field::Pod => label(block, at, &mut self.columns.pod, &mut codes.pod)?,
-                Field::Mode => label(block, at, &mut self.columns.mode, &mut codes.mode)?,
-                Field::RequestId => {
-                    let text = text(block, at)?;
-                    request_id = (!text.bytes.is_empty()).then_some(text.bytes);
-                    text.end
-                }
-                Field::Key | Field::Unknown => scalar(block, at)?,
-            };
+            let start = at;
+            at = value(block, start, field, &mut self.columns, &mut row)?;
+            self.learner.note(Token { field, value: start..at });
         }
         let end = match block.get(at) {
             Some(b'\n') => at + 1,
             _ => line_end(block, at)?,
         };
-        if !figures.in_order(codes.error) {
-            return None;
-        }
-        self.columns.push(&figures, &codes, request_id);
+        push(&mut self.columns, &row)?;
+        self.learner.learn(block, start..end, &row);
         Some(end)
     }
 
@@ -218,106 +196,6 @@ impl<'a> Lines<'a> {
             self.guesses[before] = guess;
         }
         Some((field, at))
-    }
-}
-
-/// Past spaces within a line.
-#[inline(always)]
-fn space(block: &[u8], mut at: usize) -> usize {
-    while matches!(block.get(at), Some(b' ' | b'\t' | b'\r')) {
-        at += 1;
-    }
-    at
-}
-
-/// Past the newline that ends a line, if nothing but spaces is before it.
-#[cold]
-fn line_end(block: &[u8], at: usize) -> Option<usize> {
-    let at = space(block, at);
-    match block.get(at) {
-        Some(b'\n') => Some(at + 1),
-        None => Some(at),
-        Some(_) => None,
-    }
-}
-
-#[inline(always)]
-fn float(block: &[u8], at: usize, value: &mut f64) -> Option<usize> {
-    let number = Number::read(block, at)?;
-    *value = number.float(block, at);
-    value.is_finite().then_some(())?;
-    Some(number.end)
-}
-
-#[inline(always)]
-fn count(block: &[u8], at: usize, value: &mut i64) -> Option<usize> {
-    let number = Number::read(block, at)?;
-    *value = number.count()?;
-    Some(number.end)
-}
-
-#[inline(always)]
-fn label(block: &[u8], at: usize, labels: &mut Labels, code: &mut u32) -> Option<usize> {
-    let text = text(block, at)?;
-    if !text.bytes.is_empty() {
-        *code = labels.code(text.bytes, text.short);
-    }
-    Some(text.end)
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-const TOPS: u64 = ONES << 7;
-
-/// Reads the string whose opening quote is at `at`, if it has no escapes.
-#[inline(always)]
-fn text(block: &[u8], at: usize) -> Option<Text<'_>> {
-    if block.get(at) != Some(&b'"') {
-        return None;
-    }
-    let start = at + 1;
-    let mut end = start;
-    let mut beyond_ascii = 0;
-    let mut short = [0; 2];
-    loop {
-        let eight = word(block, end);
-        // The top bit of a byte that is a quote, a backslash or a control
-        // character; exact up to the first.
-        let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-        let stop = (zero(eight ^ (ONES * 0x22))
-            | zero(eight ^ (ONES * 0x5c))
-            | (eight.wrapping_sub(ONES * 0x20) & !eight))
-            & TOPS;
-        let length = (stop.trailing_zeros() / 8) as usize;
-        let own = if length == 8 { eight } else { eight & !(u64::MAX << (8 * length)) };
-        beyond_ascii |= own & TOPS;
-        match end - start {
-            0 => short[0] = own,
-            8 => short[1] = own,
-            _ => short = [0; 2],
-        }
-        end += length;
-        if length < 8 {
-            break;
-        }
-    }
-    if block.get(end) != Some(&b'"') {
-        return None;
-    }
-    let bytes = &block[start..end];
-    if beyond_ascii != 0 {
-        std::str::from_utf8(bytes).ok()?;
-    }
-    Some(Text { bytes, short, end: end + 1 })
-}
-
-/// Past a value that nobody wants, if it is plain.
-#[cold]
-fn scalar(block: &[u8], at: usize) -> Option<usize> {
-    match block.get(at)? {
-        b'"' => Some(text(block, at)?.end),
-        b't' => block[at..].starts_with(b"true").then_some(at + 4),
-        b'f' => block[at..].starts_with(b"false").then_some(at + 5),
-        _ => Some(Number::read(block, at)?.end),
     }
 }
 
@@ -408,6 +286,29 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_are_alike_may_change() {
+        let mut text = String::new();
+        let mut state = 1_u64;
+        for number in 0..2_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Each value stays as it is for a while, and some for long.
+            let steps = [1, 2, 3, 7, 50, 400, 1_000].map(|length| (number / length * 31) % 1_009);
+            let error = if state >> 56 == 3 { "\"broken pipe\"" } else { "null" };
+            text += &format!(
+                "{{\"t_start\": {}.5, \"status\": {}, \"error\": {error}, \"latency_s\": 0.{:03}, \"pod\": \"p{}\", \"rows\": {}, \"mode\": \"{}\", \"query_id\": null, \"request_id\": \"{:x}\"}}\n",
+                steps[0],
+                200 + steps[5] % 3,
+                steps[1],
+                steps[4],
+                steps[2],
+                if steps[6] % 2 == 0 { "sync" } else { "async" },
+                state >> 40,
+            );
+        }
+        assert_eq!(rows(&text).unwrap(), careful_rows(&text));
+    }
+
+    #[test]
     fn bad_lines_are_numbered_and_named() {
         let field = |field, expected, found: &str| Problem::Field {
             field,
@@ -492,7 +393,11 @@ mod tests {
             ),
         ] {
             let text = format!("{FULL}\n\n{line}\n{FULL}\n");
-            assert_eq!(rows(&text), Err((2, expected)), "{line}");
+            assert_eq!(rows(&text), Err((2, expected.clone())), "{line}");
+            // After lines that are like it, too.
+            let good = r#"{"t_start":1,"latency_s":1,"status":200}"#;
+            let text = format!("{}{line}\n{good}\n", format!("{good}\n").repeat(5));
+            assert_eq!(rows(&text), Err((5, expected)), "{line}");
         }
     }
 

@@ -14,8 +14,10 @@ mod error;
 mod field;
 mod lines;
 mod number;
+mod scan;
 mod table;
 mod tally;
+mod template;
 
 use std::collections::BTreeSet;
 use std::fs::File;

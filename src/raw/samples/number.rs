@@ -44,10 +44,10 @@ fn digits(word: u64) -> u32 {
     other.trailing_zeros() / 8
 }
 
-/// The value of a word's first `count` bytes, which are digits; `count` is 1 to 8.
+/// The value of a word of eight digits, of which zero bytes may lead.
 #[inline(always)]
-fn value(word: u64, count: u32) -> u64 {
-    let word = (word << (64 - 8 * count)) & (ONES * 0x0f);
+fn value(word: u64) -> u64 {
+    let word = word & (ONES * 0x0f);
     let word = word.wrapping_mul(10 * 256 + 1) >> 8;
     let word = (word & 0x00ff_00ff_00ff_00ff).wrapping_mul(100 * 65_536 + 1) >> 16;
     (word & 0x0000_ffff_0000_ffff).wrapping_mul(10_000 * (1 << 32) + 1) >> 32
@@ -62,15 +62,31 @@ fn run(bytes: &[u8], mut at: usize, mut mantissa: u64) -> (u64, usize) {
     loop {
         let eight = word(bytes, at);
         let count = digits(eight);
-        if count == 0 {
-            return (mantissa, at);
+        if count == 8 {
+            mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(value(eight));
+            at += 8;
+            continue;
         }
-        mantissa = mantissa.wrapping_mul(TENS[count as usize]).wrapping_add(value(eight, count));
-        at += count as usize;
-        if count < 8 {
-            return (mantissa, at);
+        if count > 0 {
+            let last = value(eight << (64 - 8 * count));
+            mantissa = mantissa.wrapping_mul(TENS[count as usize]).wrapping_add(last);
         }
+        return (mantissa, at + count as usize);
     }
+}
+
+/// Reads the count that starts at `at`, and gives where it ends: whole, not
+/// negative, and no more than 64 bits signed can hold. `5.0` is 5.
+#[inline(always)]
+pub(super) fn read_count(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let (value, end) = run(bytes, at, 0);
+    let plain = !matches!(bytes.get(end), Some(b'.' | b'e' | b'E'));
+    let lead = bytes.get(at) == Some(&b'0') && end > at + 1;
+    if (1..=18).contains(&(end - at)) && plain && !lead {
+        return Some((value.cast_signed(), end));
+    }
+    let number = Number::read(bytes, at)?;
+    Some((number.count()?, number.end))
 }
 
 impl Number {

@@ -15,15 +15,19 @@ pub(super) fn encode(values: &[u32], width: u32, out: &mut Vec<u8>) {
     let mut at = 0;
     while at < values.len() {
         let value = values[at];
-        let length = values[at..].iter().take_while(|other| **other == value).count();
+        let mut end = at + 1;
+        while end < values.len() && values[end] == value {
+            end += 1;
+        }
+        let length = end - at;
         // What is packed comes in eights: the run gives what they lack.
         let given = (at - packed).next_multiple_of(8) - (at - packed);
         if length >= given + SHORTEST_RUN {
             pack(&values[packed..at + given], width, out);
             run(value, length - given, width, out);
-            packed = at + length;
+            packed = end;
         }
-        at += length;
+        at = end;
     }
     pack(&values[packed..], width, out);
 }
