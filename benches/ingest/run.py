@@ -32,9 +32,12 @@ connection.execute(f"COPY (SELECT * FROM read_json('{sys.argv[1]}/samples/*.json
                    f"TO '{sys.argv[2]}' (FORMAT parquet, COMPRESSION zstd)")
 """
 
+# Columns that are null in the first lines need their type said.
 POLARS = """
 import polars, sys
-polars.scan_ndjson(f"{sys.argv[1]}/samples/*.jsonl").sink_parquet(sys.argv[2], compression="zstd")
+types = {"t_offered": polars.Float64, "error": polars.String, "pod": polars.String}
+lines = polars.scan_ndjson(f"{sys.argv[1]}/samples/*.jsonl", schema_overrides=types)
+lines.sink_parquet(sys.argv[2], compression="zstd")
 """
 
 
