@@ -24,8 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RUN = "20260912T225808Z-d43b538d-tap-compare-scaling"
 
 TAPSTAT_SQL = (
-    "SELECT rung, percentile(latency_s, 0.5) AS p50, percentile(latency_s, 0.95) AS p95, "
-    "percentile(latency_s, 0.99) AS p99 FROM requests GROUP BY rung ORDER BY rung"
+    "SELECT rung, get_field(p, 'p50') AS p50, get_field(p, 'p95') AS p95, get_field(p, 'p99') AS p99 "
+    "FROM (SELECT rung, percentiles(latency_s) AS p FROM requests GROUP BY rung) AS each_rung ORDER BY rung"
 )
 DUCKDB = """
 import duckdb, sys

@@ -54,20 +54,33 @@ pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(rank.between(sorted[rank.lower], sorted[rank.upper]))
 }
 
-/// The percentile at the fraction `p` (0 to 1) of values in any order, which
-/// are put into another. None where there is no value.
+/// The percentiles at the fractions `ps` (0 to 1, ascending) of values in any
+/// order, which are put into another. None where there is no value.
 ///
 /// # Errors
-/// If a value is not finite, or `p` is no such fraction.
-pub fn select(values: &mut [f64], p: f64) -> Result<Option<f64>, StatsError> {
+/// If a value is not finite, or a fraction is none.
+pub fn select<const N: usize>(
+    values: &mut [f64],
+    ps: [f64; N],
+) -> Result<Option<[f64; N]>, StatsError> {
     finite(values)?;
-    if !(0.0..=1.0).contains(&p) {
-        return Err(StatsError::NotAProbability { what: "fraction", value: p });
+    if let Some(&value) = ps.iter().find(|p| !(0.0..=1.0).contains(*p)) {
+        return Err(StatsError::NotAProbability { what: "fraction", value });
     }
-    let Some(rank) = Rank::new(values.len(), p) else { return Ok(None) };
-    let (_, &mut lower, above) = values.select_nth_unstable_by(rank.lower, f64::total_cmp);
-    let upper = above.iter().copied().min_by(f64::total_cmp).unwrap_or(lower);
-    Ok(Some(rank.between(lower, upper)))
+    debug_assert!(ps.is_sorted(), "each is looked for above the one before");
+    let mut found = [0.0; N];
+    // What is below the last that was found is not looked at again.
+    let mut start = 0;
+    for (found, p) in found.iter_mut().zip(ps) {
+        let Some(rank) = Rank::new(values.len(), p) else { return Ok(None) };
+        let rest = &mut values[start..];
+        let nth = rank.lower - start;
+        let (_, &mut lower, above) = rest.select_nth_unstable_by(nth, f64::total_cmp);
+        let upper = above.iter().copied().min_by(f64::total_cmp).unwrap_or(lower);
+        *found = rank.between(lower, upper);
+        start = rank.lower;
+    }
+    Ok(Some(found))
 }
 
 /// The arithmetic mean of values that come one by one, in one order. What
@@ -120,14 +133,16 @@ mod tests {
         for count in 1..=values.len() {
             let mut sorted = values[..count].to_vec();
             sorted.sort_by(f64::total_cmp);
-            for p in [0.0, 0.1, 0.25, 0.5, 0.9, 0.95, 0.999, 1.0] {
-                let mut shuffled = values[..count].to_vec();
-                assert_eq!(select(&mut shuffled, p), Ok(percentile(&sorted, p)), "{count} {p}");
+            let ps = [0.0, 0.1, 0.25, 0.5, 0.5, 0.9, 0.95, 0.999, 1.0];
+            let expected = ps.map(|p| percentile(&sorted, p).unwrap());
+            assert_eq!(select(&mut values[..count].to_vec(), ps), Ok(Some(expected)), "{count}");
+            for (p, expected) in ps.into_iter().zip(expected) {
+                assert_eq!(select(&mut values[..count].to_vec(), [p]), Ok(Some([expected])));
             }
         }
-        assert_eq!(select(&mut [], 0.5), Ok(None));
-        assert!(select(&mut [1.0, f64::NAN], 0.5).is_err());
-        assert!(select(&mut [1.0], 1.5).is_err());
+        assert_eq!(select(&mut [], [0.5]), Ok(None));
+        assert!(select(&mut [1.0, f64::NAN], [0.5]).is_err());
+        assert!(select(&mut [1.0], [1.5]).is_err());
     }
 
     /// `numpy.percentile(values, [0, 5, 25, 50, 90, 95, 99, 99.9, 100])`.

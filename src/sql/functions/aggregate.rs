@@ -87,31 +87,108 @@ struct PercentileValues {
     values: Vec<f64>,
 }
 
-impl PercentileValues {
-    fn push(&mut self, values: &Float64Array) {
-        if values.null_count() == 0 {
-            self.values.extend_from_slice(values.values());
-        } else {
-            self.values.extend(values.iter().flatten());
-        }
+/// Takes in values that are not null.
+fn push(values: &mut Vec<f64>, more: &Float64Array) {
+    if more.null_count() == 0 {
+        values.extend_from_slice(more.values());
+    } else {
+        values.extend(more.iter().flatten());
     }
 }
 
 impl Accumulator for PercentileValues {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
-        self.push(columns[0].as_primitive::<Float64Type>());
+        push(&mut self.values, columns[0].as_primitive::<Float64Type>());
         Ok(())
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        each_list(&states[0], |values| self.push(values));
+        each_list(&states[0], |values| push(&mut self.values, values));
         Ok(())
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let value = percentile::select(&mut self.values, self.p)
+        let found = percentile::select(&mut self.values, [self.p])
             .map_err(|error| exec_datafusion_err!("percentile: {error}"))?;
-        Ok(ScalarValue::Float64(value))
+        Ok(ScalarValue::Float64(found.map(|[value]| value)))
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![list(&self.values)])
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self) + self.values.capacity() * size_of::<f64>()
+    }
+}
+
+/// The fields of `percentiles`, and the fractions that they are.
+const PERCENTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
+
+/// `percentiles(x)`: those of [`PERCENTILES`] in one pass over one copy of the
+/// values, as a struct; its fields are null where there is no value.
+#[derive(Debug, Hash, PartialEq, Eq)]
+pub(super) struct Percentiles {
+    signature: Signature,
+}
+
+impl Percentiles {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::exact(vec![DataType::Float64], Volatility::Immutable) }
+    }
+
+    fn fields() -> Fields {
+        PERCENTILES.map(|(name, _)| Field::new(name, DataType::Float64, true)).into_iter().collect()
+    }
+}
+
+impl AggregateUDFImpl for Percentiles {
+    fn name(&self) -> &str {
+        "percentiles"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Struct(Self::fields()))
+    }
+
+    fn accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(PercentilesValues::default()))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        Ok(vec![list_field(args.name, "values")])
+    }
+}
+
+#[derive(Debug, Default)]
+struct PercentilesValues {
+    values: Vec<f64>,
+}
+
+impl Accumulator for PercentilesValues {
+    fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
+        push(&mut self.values, columns[0].as_primitive::<Float64Type>());
+        Ok(())
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        each_list(&states[0], |values| push(&mut self.values, values));
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let found = percentile::select(&mut self.values, PERCENTILES.map(|(_, p)| p))
+            .map_err(|error| exec_datafusion_err!("percentiles: {error}"))?;
+        let columns = (0..PERCENTILES.len())
+            .map(|place| ScalarValue::Float64(found.map(|found| found[place])).to_array())
+            .collect::<Result<Vec<ArrayRef>>>()?;
+        let row = arrow::array::StructArray::new(Percentiles::fields(), columns, None);
+        Ok(ScalarValue::Struct(Arc::new(row)))
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

@@ -17,6 +17,7 @@ pub(super) fn scalars() -> Vec<ScalarUDF> {
 pub(super) fn aggregates() -> Vec<AggregateUDF> {
     vec![
         AggregateUDF::from(aggregate::Percentile::new()),
+        AggregateUDF::from(aggregate::Percentiles::new()),
         AggregateUDF::from(aggregate::Line::new()),
     ]
 }
