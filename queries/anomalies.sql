@@ -3,9 +3,9 @@
 -- kind is one of: window overrun (a window above 110% of the scenario's
 -- measure_seconds; window_s, else elapsed_s), window beyond elapsed (window_s
 -- above elapsed_s by over 1%), resource coverage (below min_coverage), missing
--- repetition, extra repetition, guard contradicts peak (the flag is quiet, the
--- peak at the limit), littles law (concurrency against rps * mean latency,
--- beyond 10%, closed loops only).
+-- repetition, extra repetition, missing cell (promised by the protocol), guard
+-- contradicts peak (the flag is quiet, the peak at the limit), littles law
+-- (concurrency against rps * mean latency, beyond 10%, closed loops only).
 --| run | | run id
 --| rung | | the rung, or the cell's name without its repetition
 --| kind | | what is wrong, from a closed set
@@ -91,6 +91,12 @@ found AS (
   FROM rungs AS r
   JOIN rule AS u ON u.run = r.run
   WHERE r.generator_guard_ok AND r.generator_cpu_peak >= u.guard_max
+  UNION ALL
+  SELECT
+    m.run, m.cell, 'missing cell', 0.0, CAST(u.repetitions AS DOUBLE),
+    'the protocol promises this cell, and the run has no rung of it'
+  FROM missing_cells AS m
+  JOIN rule AS u ON u.run = m.run
   UNION ALL
   SELECT
     run, rung, 'littles law', rps * latency_mean_s, CAST(concurrency AS DOUBLE),

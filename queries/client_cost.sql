@@ -21,7 +21,10 @@
 WITH costed AS (
   SELECT
     r.run, r.target, r.server, r.voided, u.confidence,
-    CASE WHEN r.generator_cpu_s IS NOT NULL THEN 'cpu_total' ELSE 'cpu_peak' END AS basis,
+    CASE
+      WHEN r.generator_cpu_s IS NOT NULL THEN 'cpu_total'
+      WHEN r.generator_cpu_peak IS NOT NULL THEN 'cpu_peak'
+    END AS basis,
     r.mean_response_bytes / 1048576.0 AS mib,
     CASE
       WHEN r.generator_cpu_s IS NOT NULL AND r.requests > 0
@@ -31,24 +34,27 @@ WITH costed AS (
     END AS cost_s
   FROM judged_rungs AS r
   JOIN rule AS u ON u.run = r.run
-  WHERE r.generator_cpu_s IS NOT NULL OR r.generator_cpu_peak IS NOT NULL
 ),
 fitted AS (
   SELECT
     run, target, min(server) AS server, basis,
-    count(*) AS all_rungs,
+    count(*) AS rungs_of_basis,
     line(
       CASE WHEN NOT voided THEN mib END,
       CASE WHEN NOT voided THEN cost_s END,
       confidence
     ) AS fit
   FROM costed
+  WHERE basis IS NOT NULL
   GROUP BY run, target, basis
+),
+unfounded AS (
+  SELECT run, target, count(*) AS rungs FROM costed WHERE basis IS NULL GROUP BY run, target
 )
 SELECT
-  run, target, server, basis,
+  f.run, f.target, f.server, f.basis,
   get_field(fit, 'n') AS rungs,
-  all_rungs - get_field(fit, 'n') AS excluded,
+  f.rungs_of_basis + coalesce(u.rungs, 0) - get_field(fit, 'n') AS excluded,
   get_field(fit, 'a') AS a_s_per_request,
   get_field(fit, 'a') - get_field(fit, 'a_half_width') AS a_low,
   get_field(fit, 'a') + get_field(fit, 'a_half_width') AS a_high,
@@ -56,5 +62,6 @@ SELECT
   get_field(fit, 'b') - get_field(fit, 'b_half_width') AS b_low,
   get_field(fit, 'b') + get_field(fit, 'b_half_width') AS b_high,
   get_field(fit, 'r_squared') AS r_squared
-FROM fitted
-ORDER BY run, server, target, basis
+FROM fitted AS f
+LEFT JOIN unfounded AS u ON u.run = f.run AND u.target = f.target
+ORDER BY f.run, f.server, f.target, f.basis

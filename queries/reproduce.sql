@@ -16,6 +16,11 @@
 --| target_b | | the target in run B
 --| tier_a | | the tier in run A
 --| tier_b | | the tier in run B
+--| mode | | sync or async
+--| loop | | closed or open
+--| offered_rps | 1/s | offered rate of an open loop
+--| instances | 1 | instances of the server
+--| loops | 1 | event loops of each instance
 WITH pointed AS (
   SELECT
     c.*,
@@ -96,7 +101,8 @@ SELECT
     WHEN beats(a.point, a.rps_low, b.point, b.rps_high, a.tie_floor) THEN 'lower'
     ELSE 'tie'
   END AS outcome,
-  a.target AS target_a, b.target AS target_b, a.tier AS tier_a, b.tier AS tier_b
+  a.target AS target_a, b.target AS target_b, a.tier AS tier_a, b.tier AS tier_b,
+  a.mode, a.loop, a.offered_rps, a.instances, a.loops
 FROM (SELECT * FROM unique_sides WHERE run = $a) AS a
 JOIN (SELECT * FROM unique_sides WHERE run = $b) AS b
   ON b.party = a.party

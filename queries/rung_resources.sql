@@ -45,7 +45,8 @@ samples AS (
 ),
 seen AS (
   SELECT
-    w.run, w.rung, w.window_s, s.container, s.is_api, s.t, s.cpu_usec, s.mem_bytes, s.python_procs
+    w.run, w.rung, w.window_s, s.container, s.is_api, s.t, s.cpu_usec, s.mem_bytes, s.python_procs,
+    lag(s.cpu_usec) OVER (PARTITION BY w.run, w.rung, s.container ORDER BY s.t) AS cpu_usec_before
   FROM slots AS w
   JOIN samples AS s ON s.run = w.run AND s.target = w.target AND s.slot = w.slot
   WHERE s.t >= w.started_at AND s.t <= w.ended_at
@@ -58,6 +59,7 @@ per_container AS (
     run, rung, container,
     max(t) - min(t) AS span_s,
     (last_value(cpu_usec ORDER BY t) - first_value(cpu_usec ORDER BY t)) / 1e6 AS cpu_s,
+    bool_or(coalesce(cpu_usec < cpu_usec_before, false)) AS restarted,
     min(CASE WHEN is_api THEN python_procs END) AS api_processes
   FROM seen
   GROUP BY run, rung, container
@@ -69,7 +71,7 @@ per_target AS (
     min(p.span_s) AS span_s,
     -- A counter that went back was restarted: its use is not known.
     CASE
-      WHEN bool_and(p.cpu_s >= 0 AND p.span_s > 0)
+      WHEN bool_and(NOT p.restarted AND p.span_s > 0)
       THEN sum(p.cpu_s * w.window_s / nullif(p.span_s, 0))
     END AS cpu_s,
     min(p.api_processes) AS api_processes

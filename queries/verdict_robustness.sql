@@ -70,19 +70,20 @@ logs AS (
     run, tier, response_format, query_class, concurrency, mode, loop, offered_rps, instances, loops,
     target,
     count(*) AS n,
-    avg(ln(rps)) AS mean,
-    stddev_samp(ln(rps)) AS s
+    avg(CASE WHEN rps > 0 THEN ln(rps) END) AS mean,
+    stddev_samp(CASE WHEN rps > 0 THEN ln(rps) END) AS s
   FROM rungs
-  WHERE rps > 0
   GROUP BY
     run, tier, response_format, query_class, concurrency, mode, loop, offered_rps, instances, loops,
     target
+  -- A repetition that answered nothing has no logarithm, and its cell no test.
+  HAVING min(rps) > 0
 ),
 pairs AS (
   SELECT
-    a.run, a.tier, a.response_format, a.query_class, a.concurrency, a.mode, a.loop, a.offered_rps,
-    a.instances, a.loops,
-    b.target = r.runner_up AS is_runner_up,
+    r.run, r.tier, r.response_format, r.query_class, r.concurrency, r.mode, r.loop, r.offered_rps,
+    r.instances, r.loops,
+    rival.target = r.runner_up AS is_runner_up,
     a.mean - b.mean AS difference,
     welch_p(a.mean, a.s, a.n, b.mean, b.s, b.n) AS p,
     welch_half_width(a.s, a.n, b.s, b.n, 0.90) AS half_width,
@@ -90,30 +91,8 @@ pairs AS (
     (best.point - rival.point) / nullif(rival.point, 0) >= u.tie_floor AS is_far
   FROM registered AS r
   JOIN rule AS u ON u.run = r.run
-  JOIN logs AS a
-  ON a.target = r.best AND a.run = r.run
-    AND a.response_format = r.response_format
-    AND a.query_class = r.query_class
-    AND a.concurrency = r.concurrency
-    AND (a.tier IS NOT DISTINCT FROM r.tier)
-    AND (a.mode IS NOT DISTINCT FROM r.mode)
-    AND (a.loop IS NOT DISTINCT FROM r.loop)
-    AND (a.offered_rps IS NOT DISTINCT FROM r.offered_rps)
-    AND (a.instances IS NOT DISTINCT FROM r.instances)
-    AND (a.loops IS NOT DISTINCT FROM r.loops)
-  JOIN logs AS b
-  ON b.target <> r.best AND b.run = r.run
-    AND b.response_format = r.response_format
-    AND b.query_class = r.query_class
-    AND b.concurrency = r.concurrency
-    AND (b.tier IS NOT DISTINCT FROM r.tier)
-    AND (b.mode IS NOT DISTINCT FROM r.mode)
-    AND (b.loop IS NOT DISTINCT FROM r.loop)
-    AND (b.offered_rps IS NOT DISTINCT FROM r.offered_rps)
-    AND (b.instances IS NOT DISTINCT FROM r.instances)
-    AND (b.loops IS NOT DISTINCT FROM r.loops)
   JOIN judged_cells AS best
-  ON best.target = r.best AND best.run = r.run
+    ON best.target = r.best AND best.run = r.run
     AND best.response_format = r.response_format
     AND best.query_class = r.query_class
     AND best.concurrency = r.concurrency
@@ -124,7 +103,7 @@ pairs AS (
     AND (best.instances IS NOT DISTINCT FROM r.instances)
     AND (best.loops IS NOT DISTINCT FROM r.loops)
   JOIN judged_cells AS rival
-  ON rival.target = b.target AND rival.clean AND rival.run = r.run
+    ON rival.target <> r.best AND rival.clean AND rival.run = r.run
     AND rival.response_format = r.response_format
     AND rival.query_class = r.query_class
     AND rival.concurrency = r.concurrency
@@ -134,11 +113,34 @@ pairs AS (
     AND (rival.offered_rps IS NOT DISTINCT FROM r.offered_rps)
     AND (rival.instances IS NOT DISTINCT FROM r.instances)
     AND (rival.loops IS NOT DISTINCT FROM r.loops)
+  LEFT JOIN logs AS a
+    ON a.target = best.target AND a.run = best.run
+    AND a.response_format = best.response_format
+    AND a.query_class = best.query_class
+    AND a.concurrency = best.concurrency
+    AND (a.tier IS NOT DISTINCT FROM best.tier)
+    AND (a.mode IS NOT DISTINCT FROM best.mode)
+    AND (a.loop IS NOT DISTINCT FROM best.loop)
+    AND (a.offered_rps IS NOT DISTINCT FROM best.offered_rps)
+    AND (a.instances IS NOT DISTINCT FROM best.instances)
+    AND (a.loops IS NOT DISTINCT FROM best.loops)
+  LEFT JOIN logs AS b
+    ON b.target = rival.target AND b.run = rival.run
+    AND b.response_format = rival.response_format
+    AND b.query_class = rival.query_class
+    AND b.concurrency = rival.concurrency
+    AND (b.tier IS NOT DISTINCT FROM rival.tier)
+    AND (b.mode IS NOT DISTINCT FROM rival.mode)
+    AND (b.loop IS NOT DISTINCT FROM rival.loop)
+    AND (b.offered_rps IS NOT DISTINCT FROM rival.offered_rps)
+    AND (b.instances IS NOT DISTINCT FROM rival.instances)
+    AND (b.loops IS NOT DISTINCT FROM rival.loops)
 ),
 tests AS (
   SELECT
     run, tier, response_format, query_class, concurrency, mode, loop, offered_rps, instances, loops,
-    max(p) AS p,
+    -- Without a test against each rival there is none.
+    CASE WHEN count(p) = count(*) THEN max(p) END AS p,
     bool_and(is_far) AS all_far,
     max(CASE WHEN is_runner_up THEN detectable END) AS detectable,
     max(CASE WHEN is_runner_up THEN exp(difference - half_width) END) AS ratio_low,

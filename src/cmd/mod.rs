@@ -11,6 +11,7 @@ use anyhow::{Error, Result};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::report::{ReportError, release};
 use crate::sql::SqlError;
 
 mod args;
@@ -142,7 +143,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    match cli.command.run(&cli.global) {
+    let answer = cli.command.run(&cli.global).and_then(|answer| {
+        release().map_err(ReportError::from)?;
+        Ok(answer)
+    });
+    match answer {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,

@@ -17,6 +17,11 @@ const COLUMNS: Columns = Columns {
     ..Columns::of_cells("verdicts")
 };
 
+const MISSING: Columns = Columns {
+    order: "run, try_cast(tier AS DOUBLE), tier, response_format, query_class, concurrency, target",
+    ..Columns::of_cells("missing_cells")
+};
+
 const EXAMPLES: &str = "\
 Examples:
   tapstat verdicts --run scaling --tier 8,16
@@ -36,7 +41,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Exit with 1 if any verdict shown is invalid or incomplete; with --robust,
+    /// Exit with 1 if any verdict shown is invalid or incomplete, or a cell that
+    /// the protocol promises is missing; with --robust,
     /// if any would be another by another rule
     #[arg(long)]
     pub check: bool,
@@ -70,7 +76,8 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let is_void = |verdict: &Option<String>| {
         verdict.as_deref().is_some_and(|word| matches!(word, "invalid" | "incomplete"))
     };
-    Ok(Answer::of(!shown.verdicts.texts("verdict")?.iter().any(is_void)))
+    let is_whole = shown.missing.is_empty();
+    Ok(Answer::of(is_whole && !shown.verdicts.texts("verdict")?.iter().any(is_void)))
 }
 
 /// Shows the verdicts beside what other rules would have said.
@@ -89,6 +96,8 @@ pub(super) struct Shown {
     cells: View,
     verdicts: View,
     targets: BTreeMap<String, Vec<String>>,
+    /// Cells that the protocols promise and the runs lack.
+    missing: View,
 }
 
 impl Shown {
@@ -107,13 +116,15 @@ impl Shown {
             verdicts = verdicts.keep(marks)?;
         }
         let targets = session::targets(session, &filter.targets);
-        Ok(Self { cells, verdicts, targets })
+        let missing = query("missing_cells", filter, &MISSING)?;
+        let missing = session::view(session, "missing_cells", &missing)?;
+        Ok(Self { cells, verdicts, targets, missing })
     }
 
     /// Shows them.
     pub fn show(&self, global: &Global, session: &Session) -> Result<()> {
         session::show(global, session, &self.verdicts, |stamps| {
-            verdicts_page(&self.cells, &self.verdicts, &self.targets, stamps)
+            verdicts_page(&self.cells, &self.verdicts, &self.targets, &self.missing, stamps)
         })
     }
 }

@@ -180,6 +180,10 @@ fn pace(fields: &mut Fields, requests: i64) -> Result<(Option<f64>, f64), RawErr
     let rps = fields.take(&["rps"], AMOUNT)?;
     let total = requests as f64;
     match (elapsed, rps) {
+        // The other way round, a slow rung's rate may be rounded to 0.
+        (_, Some(rps)) if rps > 0.0 && requests == 0 => {
+            Err(fields.unexpected("rps", "0 for 0 requests", rps.to_string()))
+        }
         (None, None) => Err(fields.missing("rps", "this or `elapsed_s`")),
         (None, Some(rps)) => Ok(((rps > 0.0).then(|| total / rps), rps)),
         (Some(0.0), None) if requests > 0 => {

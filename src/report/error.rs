@@ -42,6 +42,13 @@ pub enum ReportError {
         place: String,
     },
 
+    /// Two columns of one name, in a format that is read by names.
+    #[error("two columns are named `{name}`: tell them apart with AS")]
+    ColumnTwice {
+        /// The name.
+        name: String,
+    },
+
     /// Too many rows to draw.
     #[error(
         "the answer has more than {limit} rows, too many to draw as a table: use --format csv, json, ndjson, parquet or arrow, or LIMIT"

@@ -45,7 +45,7 @@ pub use protocol::protocol_page;
 pub use resources::resources_page;
 pub use robust::robust_page;
 pub use rows::{Form, rows_grid, write_rows};
-pub use sink::Sink;
+pub use sink::{Sink, release};
 pub use stamp::{Stamp, footnotes, inputs_sha256, short, stamped};
 pub use tiers::tiers_page;
 pub use verdicts::verdicts_page;

@@ -30,6 +30,13 @@ pub struct Form {
     pub arrow_file: bool,
 }
 
+/// A name that several columns have: whoever reads them by name loses one.
+fn twice(schema: &SchemaRef) -> Option<String> {
+    let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+    let again = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
+    again.map(|(_, name)| (*name).clone())
+}
+
 /// Writes rows in a format. Their columns are known up front, so that an answer
 /// without rows has its header all the same.
 ///
@@ -43,6 +50,10 @@ pub fn write_rows<W: Write + Send, E: From<ReportError>>(
     schema: &SchemaRef,
     rows: impl Iterator<Item = Result<RecordBatch, E>>,
 ) -> Result<(), E> {
+    let is_for_people = matches!(form.format, Format::Table | Format::Markdown | Format::Csv);
+    if let Some(name) = twice(schema).filter(|_| !is_for_people) {
+        return Err(ReportError::ColumnTwice { name }.into());
+    }
     match form.format {
         Format::Table => draw(out, schema, rows, |grid| grid.to_terminal(form.style)),
         Format::Markdown => draw(out, schema, rows, Grid::to_markdown),

@@ -1,10 +1,36 @@
 //! Where output goes: standard output, or a file that is replaced as a whole.
+//!
+//! What goes to standard output is held until the command is done and has let
+//! go of the store ([`release`]): a reader that does not read on, such as a
+//! pager, would keep everybody from writing to the store, and an error in the
+//! middle would leave half an answer.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, SpooledTempFile};
+
+/// Bytes that are held in memory; more wait in a temporary file.
+const HELD: usize = 16 << 20;
+
+/// What is finished and waits for [`release`].
+static HELD_BACK: Mutex<Vec<SpooledTempFile>> = Mutex::new(Vec::new());
+
+/// Writes to standard output what was finished so far.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn release() -> io::Result<()> {
+    let held = std::mem::take(&mut *HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut stdout = io::stdout().lock();
+    for mut spool in held {
+        spool.rewind()?;
+        io::copy(&mut spool, &mut stdout)?;
+    }
+    stdout.flush()
+}
 
 /// Where output goes. Nothing is promised before [`Sink::finish`]: a file of
 /// that name is the old one until then, and stays it if there is an error.
@@ -13,7 +39,7 @@ pub struct Sink(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(SpooledTempFile),
     /// A device or a pipe, which must not be replaced by a file.
     Special(BufWriter<File>),
     Replace {
@@ -25,7 +51,7 @@ enum Kind {
 impl Sink {
     /// Standard output.
     pub fn stdout() -> Self {
-        Self(Kind::Stdout(BufWriter::new(io::stdout())))
+        Self(Kind::Stdout(SpooledTempFile::new(HELD)))
     }
 
     /// A file, replaced at the end; a link is followed.
@@ -61,7 +87,7 @@ impl Sink {
     /// Whether somebody looks at it.
     pub fn is_terminal(&self) -> bool {
         match &self.0 {
-            Kind::Stdout(stdout) => stdout.get_ref().is_terminal(),
+            Kind::Stdout(_) => io::stdout().is_terminal(),
             Kind::Special(file) => file.get_ref().is_terminal(),
             Kind::Replace { .. } => false,
         }
@@ -78,7 +104,10 @@ impl Sink {
     /// If the last bytes cannot be written, or the file cannot be renamed.
     pub fn finish(self) -> io::Result<()> {
         match self.0 {
-            Kind::Stdout(mut stdout) => stdout.flush(),
+            Kind::Stdout(spool) => {
+                HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner).push(spool);
+                Ok(())
+            }
             Kind::Special(mut file) => file.flush(),
             Kind::Replace { file, path } => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -91,7 +120,7 @@ impl Sink {
 
     fn writer(&mut self) -> &mut dyn Write {
         match &mut self.0 {
-            Kind::Stdout(stdout) => stdout,
+            Kind::Stdout(spool) => spool,
             Kind::Special(file) => file,
             Kind::Replace { file, .. } => file,
         }

@@ -24,7 +24,8 @@ struct VerdictRow {
 /// per class and concurrency, two columns per target, the verdict last.
 ///
 /// `targets` has the targets of each run that are to be shown; those that a
-/// table lacks stand there all the same, with `—`.
+/// table lacks stand there all the same, with `—`. `missing` has the cells that
+/// the protocols promise and the runs lack.
 ///
 /// # Errors
 /// If a view lacks a column.
@@ -32,9 +33,11 @@ pub fn verdicts_page(
     cells: &View,
     verdicts: &View,
     targets: &BTreeMap<String, Vec<String>>,
+    missing: &View,
     stamps: &[Stamp],
 ) -> Result<Page, ReportError> {
     let cells = read(cells)?;
+    let (missing_runs, missing) = (missing.names("run")?, missing.names("cell")?);
     let verdicts = read_verdicts(verdicts)?;
     let places: Vec<Place> = verdicts.iter().map(|row| row.place.clone()).collect();
     let mut by_place: BTreeMap<&Place, Vec<&CellRow>> = BTreeMap::new();
@@ -61,6 +64,8 @@ pub fn verdicts_page(
                 verdicts.iter().filter(|row| row.place.run == section.run).collect();
             page.text(summary(&of_run));
             page.list(undecided(&of_run));
+            let of_run = missing_runs.iter().zip(&missing).filter(|(run, _)| **run == section.run);
+            page.list(lacking(of_run.map(|(_, cell)| cell.clone()).collect()));
         }
     }
     if verdicts.is_empty() {
@@ -167,6 +172,25 @@ fn summary(rows: &[&VerdictRow]) -> String {
     format!("{}: {}", figure::counted(rows.len(), "comparison"), counts.join(", "))
 }
 
+/// The cells that the protocol promises and the run lacks, in one line.
+fn lacking(cells: Vec<String>) -> Vec<String> {
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let count = figure::counted(cells.len(), "cell");
+    vec![format!("missing, of what the protocol promises ({count}): {}", listed(&cells))]
+}
+
+/// The first of several places, and how many more there are.
+fn listed(places: &[String]) -> String {
+    let more = places.len().saturating_sub(LISTED);
+    let mut text = places[..places.len() - more].join("; ");
+    if more > 0 {
+        text += &format!("; and {more} more");
+    }
+    text
+}
+
 /// Why there is no winner, reason by reason, with the places.
 fn undecided(rows: &[&VerdictRow]) -> Vec<String> {
     let mut reasons: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
@@ -180,12 +204,7 @@ fn undecided(rows: &[&VerdictRow]) -> Vec<String> {
     reasons
         .into_iter()
         .map(|((verdict, reason), places)| {
-            let more = places.len().saturating_sub(LISTED);
-            let mut text = places[..places.len() - more].join("; ");
-            if more > 0 {
-                text += &format!("; and {more} more");
-            }
-            format!("{verdict}, {reason} ({}): {text}", places.len())
+            format!("{verdict}, {reason} ({}): {}", places.len(), listed(&places))
         })
         .collect()
 }

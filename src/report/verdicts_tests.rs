@@ -23,6 +23,11 @@ fn targets(run: &str, names: &[&str]) -> BTreeMap<String, Vec<String>> {
     BTreeMap::from([(run.to_owned(), names.iter().map(|&name| name.to_owned()).collect())])
 }
 
+/// No cell that is promised and missing.
+fn no_cells() -> View {
+    view("missing_cells", "run cell", "")
+}
+
 fn text(page: &Page) -> String {
     page.render(Format::Table, Style::default())
 }
@@ -44,6 +49,7 @@ fn three_targets_in_two_tiers() {
         &cells,
         &verdicts,
         &targets("one", &["argus", "dachs", "egernia"]),
+        &no_cells(),
         &[stamp("one")],
     )
     .unwrap();
@@ -82,7 +88,9 @@ inputs of one: 1 file, sha256 0123456789abcdef
 fn one_target_has_no_verdict() {
     let cells = cells("one _ - respond 64 a published _ 50100 _ _ _ _ _");
     let verdicts = verdicts("one _ - respond 64 _ one~target");
-    let page = verdicts_page(&cells, &verdicts, &targets("one", &["a"]), &[stamp("one")]).unwrap();
+    let page =
+        verdicts_page(&cells, &verdicts, &targets("one", &["a"]), &no_cells(), &[stamp("one")])
+            .unwrap();
     let text = text(&page);
     assert!(
         text.starts_with(
@@ -108,7 +116,9 @@ fn targets_can_be_left_out_and_the_verdict_stays() {
         "one _ csv Q01 8  a   beats
          one _ csv Q01 32 tie touch",
     );
-    let page = verdicts_page(&cells, &verdicts, &targets("one", &["b"]), &[stamp("one")]).unwrap();
+    let page =
+        verdicts_page(&cells, &verdicts, &targets("one", &["b"]), &no_cells(), &[stamp("one")])
+            .unwrap();
     let markdown = page.render(Format::Markdown, Style::default());
     assert!(
         markdown.contains(
@@ -129,7 +139,8 @@ fn the_median_stands_where_the_rule_says_so() {
     let verdicts = verdicts("one _ csv Q01 8 a beats");
     let mut stamp = stamp("one");
     stamp.rule.estimator = Estimator::Median;
-    let page = verdicts_page(&cells, &verdicts, &targets("one", &["a"]), &[stamp]).unwrap();
+    let page =
+        verdicts_page(&cells, &verdicts, &targets("one", &["a"]), &no_cells(), &[stamp]).unwrap();
     let text = text(&page);
     assert!(text.contains("12.0 ±1.0"), "{text}");
     assert!(text.contains("method: median ± the half-width of the mean"), "{text}");
@@ -137,7 +148,8 @@ fn the_median_stands_where_the_rule_says_so() {
 
 #[test]
 fn no_comparison_gives_an_empty_table() {
-    let page = verdicts_page(&cells(""), &verdicts(""), &BTreeMap::new(), &[]).unwrap();
+    let page =
+        verdicts_page(&cells(""), &verdicts(""), &BTreeMap::new(), &no_cells(), &[]).unwrap();
     assert_eq!(
         text(&page),
         "──────────────────\nclass  c  verdict\n──────────────────\n──────────────────\n"
@@ -154,6 +166,21 @@ fn verdicts_are_coloured_by_kind_and_never_by_colour_alone() {
 
 #[test]
 fn a_query_without_a_column_is_an_error_that_names_it() {
-    let error = verdicts_page(&verdicts(""), &verdicts(""), &BTreeMap::new(), &[]).unwrap_err();
+    let error = verdicts_page(&verdicts(""), &verdicts(""), &BTreeMap::new(), &no_cells(), &[])
+        .unwrap_err();
     assert!(error.to_string().contains("gives no column `target`"), "{error}");
+}
+
+#[test]
+fn missing_cells_are_listed_under_their_run() {
+    let verdicts = verdicts("one _ csv Q01 8 tie touch");
+    let missing = view("missing_cells", "run cell\none c-csv-Q01-c8\ntwo d-csv-Q01-c8", "");
+    let targets = targets("one", &["a"]);
+    let page = verdicts_page(&cells(""), &verdicts, &targets, &missing, &[stamp("one")]).unwrap();
+    let text = text(&page);
+    assert!(
+        text.contains("- missing, of what the protocol promises (1 cell): c-csv-Q01-c8\n"),
+        "{text}"
+    );
+    assert!(!text.contains("d-csv"), "{text}");
 }

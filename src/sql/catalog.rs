@@ -1,13 +1,13 @@
 //! The names that a query can use: the tables of the store, the rule of each
 //! run, and the views over them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
-use datafusion::common::exec_datafusion_err;
+use datafusion::common::{exec_datafusion_err, plan_err};
 use datafusion::datasource::{TableType, ViewTable};
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
@@ -25,6 +25,8 @@ pub(super) struct StoreSchema {
     /// SQL by view name.
     views: BTreeMap<String, String>,
     planned: Mutex<BTreeMap<String, Arc<dyn TableProvider>>>,
+    /// Views that are being planned: one that asks for itself would never end.
+    underway: Mutex<BTreeSet<String>>,
     state: StateRef,
 }
 
@@ -34,7 +36,7 @@ impl StoreSchema {
         views: BTreeMap<String, String>,
         state: StateRef,
     ) -> Self {
-        Self { tables, views, planned: Mutex::default(), state }
+        Self { tables, views, planned: Mutex::default(), underway: Mutex::default(), state }
     }
 
     fn planned(&self, name: &str) -> Option<Arc<dyn TableProvider>> {
@@ -64,10 +66,12 @@ impl SchemaProvider for StoreSchema {
         }
         let Some(sql) = self.views.get(name) else { return Ok(None) };
         let state = (self.state)().ok_or_else(|| exec_datafusion_err!("the session is gone"))?;
-        let plan = state
-            .create_logical_plan(sql)
-            .await
-            .map_err(|error| error.context(format!("queries/{name}.sql")))?;
+        if !self.underway.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
+            return plan_err!("the view `{name}` asks for itself");
+        }
+        let plan = state.create_logical_plan(sql).await;
+        self.underway.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let plan = plan.map_err(|error| error.context(format!("{name}.sql")))?;
         let view: Arc<dyn TableProvider> = Arc::new(ViewTable::new(plan, Some(sql.clone())));
         let mut planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
         planned.insert(name.to_owned(), Arc::clone(&view));

@@ -37,6 +37,16 @@ pub(super) const CONTAINERS: &[Described] = &[
     ("is_api", "", "whether it is the one that answers HTTP"),
 ];
 
+/// The columns of `promised`.
+pub(super) const PROMISED: &[Described] = &[
+    ("run", "", "run id"),
+    ("tier", "", "resource budget"),
+    ("target", "", "the deployed server"),
+    ("response_format", "", "csv, votable, or -"),
+    ("query_class", "", "query class or scenario"),
+    ("concurrency", "1", "connections held"),
+];
+
 fn schema(columns: &[Described], types: &[DataType]) -> SchemaRef {
     let fields: Vec<Field> = columns
         .iter()
@@ -102,6 +112,40 @@ pub(super) fn containers(runs: &[Judged]) -> Result<Arc<dyn TableProvider>> {
             Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1))),
             Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.2))),
             Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.3)))),
+        ],
+    )
+}
+
+/// One row per cell that the grid of a run's protocol promises.
+pub(super) fn promised(runs: &[Judged]) -> Result<Arc<dyn TableProvider>> {
+    let mut rows = Vec::new();
+    for judged in runs {
+        let grid = &judged.selected.protocol.grid;
+        let tiers: Vec<Option<&str>> = match grid.tiers.as_slice() {
+            [] => vec![None],
+            tiers => tiers.iter().map(|tier| Some(tier.as_str())).collect(),
+        };
+        for tier in tiers {
+            for target in &grid.targets {
+                for format in &grid.formats {
+                    for class in &grid.classes {
+                        rows.extend(grid.concurrencies.iter().map(|&connections| {
+                            (judged.run.as_str(), tier, target, format, class, connections)
+                        }));
+                    }
+                }
+            }
+        }
+    }
+    table(
+        PROMISED,
+        vec![
+            Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0))),
+            Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>()),
+            Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.2))),
+            Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.3))),
+            Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.4))),
+            Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.5))),
         ],
     )
 }

@@ -177,6 +177,7 @@ impl Session {
         }
         tables.insert("rule".to_owned(), rules::rule(&judged, options.rule.guard_max)?);
         tables.insert("containers".to_owned(), rules::containers(&judged)?);
+        tables.insert("promised".to_owned(), rules::promised(&judged)?);
         let queries = views
             .iter()
             .filter(|view| view.kind == ViewKind::View)
@@ -275,6 +276,11 @@ impl Session {
                 "Which sampled containers make up each target, by the protocol.",
                 rules::CONTAINERS,
             ),
+            (
+                "promised",
+                "One row per cell that the grid of the protocol promises.",
+                rules::PROMISED,
+            ),
         ];
         let mut relations: Vec<Relation> = stored.collect();
         for (name, doc, columns) in made {
@@ -362,9 +368,12 @@ fn one_statement(sql: &str) -> Result<Statement, SqlError> {
 }
 
 /// The table or view whose name is most like that, if one is.
-fn nearest(name: &str) -> Option<String> {
-    let known =
-        TABLES.iter().map(|table| table.name).chain(["rule", "containers"]).chain(views::names());
+pub(super) fn nearest(name: &str) -> Option<String> {
+    let known = TABLES
+        .iter()
+        .map(|table| table.name)
+        .chain(["rule", "containers", "promised"])
+        .chain(views::names());
     known
         .map(|known| (strsim::damerau_levenshtein(name, known), known))
         .filter(|(distance, known)| *distance <= known.len().max(name.len()) / 3 + 1)

@@ -44,6 +44,7 @@ const SHIPPED: &[Shipped] = shipped![
     View "client_cost",
     View "instance_scaling",
     View "sweep",
+    View "missing_cells",
     View "anomalies",
     View "judged_cells",
     View "cell_variants",
@@ -100,6 +101,23 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|shipped| shipped.name)
 }
 
+/// Refuses a folder with a query file that replaces nothing: a mistyped name
+/// would leave the shipped view in place without a word.
+fn refuse_unknown(folder: &Path) -> Result<(), SqlError> {
+    let error = |source| SqlError::Io { path: folder.to_owned(), source };
+    for entry in std::fs::read_dir(folder).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if path.extension().is_some_and(|suffix| suffix == "sql")
+            && names().all(|name| name != stem)
+        {
+            let suggested = super::session::nearest(&stem);
+            return Err(SqlError::UnknownView { name: stem, suggested });
+        }
+    }
+    Ok(())
+}
+
 /// Every view, with the files of `folder` in place of the shipped ones where
 /// it has them.
 ///
@@ -107,8 +125,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// If the folder, or a query file in it, cannot be read.
 pub fn load(folder: Option<&Path>) -> Result<Vec<View>, SqlError> {
     if let Some(folder) = folder {
-        std::fs::read_dir(folder)
-            .map_err(|source| SqlError::Io { path: folder.to_owned(), source })?;
+        refuse_unknown(folder)?;
     }
     SHIPPED
         .iter()

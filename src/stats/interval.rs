@@ -1,6 +1,6 @@
 //! The interval of a mean over repetitions.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::{StatsError, finite, probability};
 
@@ -17,11 +17,32 @@ pub fn student_t_quantile(p: f64, degrees: f64) -> Result<Option<f64>, StatsErro
     // The distribution is symmetric: the upper half alone is inverted, so that
     // quantiles of p and 1 − p differ in nothing but their sign.
     let upper = p.max(1.0 - p);
-    let quantile = StudentsT::new(0.0, 1.0, degrees)
-        .map(|distribution| distribution.inverse_cdf(upper))
-        .ok()
-        .filter(|quantile| quantile.is_finite());
+    let quantile = if degrees < MANY {
+        StudentsT::new(0.0, 1.0, degrees).map(|t| t.inverse_cdf(upper)).ok()
+    } else {
+        Some(near_normal(upper, degrees))
+    };
+    let quantile = quantile.filter(|quantile| quantile.is_finite());
     Ok(quantile.map(|quantile| if p < 0.5 { -quantile } else { quantile }))
+}
+
+/// Degrees of freedom from which the inversion loses digits, and the expansion
+/// has more than it.
+const MANY: f64 = 1000.0;
+
+/// The quantile by its expansion about the normal one in powers of 1 / degrees
+/// (Abramowitz & Stegun, *Handbook of Mathematical Functions*, 26.7.5).
+fn near_normal(p: f64, degrees: f64) -> f64 {
+    let z = Normal::standard().inverse_cdf(p);
+    let square = z * z;
+    let terms = [
+        (square + 1.0) / 4.0,
+        ((5.0 * square + 16.0) * square + 3.0) / 96.0,
+        (((3.0 * square + 19.0) * square + 17.0) * square - 15.0) / 384.0,
+        ((((79.0 * square + 776.0) * square + 1482.0) * square - 1920.0) * square - 945.0)
+            / 92160.0,
+    ];
+    z + z * terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees)
 }
 
 /// The half-width of the confidence interval of a mean of `n` values with
@@ -53,7 +74,7 @@ mod tests {
     }
 
     /// (probability, degrees of freedom, quantile) as scipy.stats.t.ppf prints them.
-    const QUANTILES: [(f64, f64, f64); 32] = [
+    const QUANTILES: [(f64, f64, f64); 41] = [
         (0.9, 1.0, 3.0776835371752544),
         (0.9, 2.0, 1.8856180831641272),
         (0.9, 3.0, 1.637744353696209),
@@ -86,6 +107,15 @@ mod tests {
         (0.995, 30.0, 2.7499956535672254),
         (0.995, 165.0, 2.6059537906861867),
         (0.995, 1000.0, 2.580754698065951),
+        (0.6, 10000.0, 0.253353843445727),
+        (0.6, 1000000.0, 0.25334717053784184),
+        (0.6, 1000000000.0, 0.25334710320320153),
+        (0.975, 10000.0, 1.960201239890626),
+        (0.975, 1000000.0, 1.959966356814107),
+        (0.975, 1000000000.0, 1.959963986912325),
+        (0.995, 10000.0, 2.5763210466685282),
+        (0.995, 1000000.0, 2.5758342201053344),
+        (0.995, 1000000000.0, 2.5758293084654484),
     ];
 
     #[test]

@@ -156,6 +156,10 @@ impl Store {
         if let Some(id) = ids.iter().find(|id| **id == name) {
             return Ok(id);
         }
+        // Every id has the empty text in it, and nobody means that.
+        if name.is_empty() {
+            ids.clear();
+        }
         let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
         let matches: Vec<&str> = ids.iter().copied().filter(|id| id.contains(name)).collect();
         match matches.as_slice() {

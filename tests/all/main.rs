@@ -7,6 +7,7 @@ mod altered;
 mod bad_input;
 mod catalog;
 mod cli;
+mod edges;
 mod instances;
 mod kill;
 mod layouts;

@@ -35,8 +35,13 @@ const COMPARED: [Compared; 10] = compared![
     mean_response_bytes
 ];
 
-/// Decimals that every figure is taken to be printed with, if not with more.
-const FEWEST_DECIMALS: u32 = 3;
+impl Compared {
+    /// Decimals that the figure is taken to be printed with, if not with more:
+    /// none for bytes, three for seconds and fractions.
+    fn fewest_decimals(&self) -> u32 {
+        if self.field == "mean_response_bytes" { 0 } else { 3 }
+    }
+}
 
 /// How exactly the lines of a run give each figure. A line that gives 0.5 where
 /// others give 0.4871 means 0.5000, so it is the run that says, not the line.
@@ -51,7 +56,7 @@ impl Precision {
     pub fn of(rungs: &[RungRecord]) -> Self {
         let most = |compared: &Compared| {
             let used = rungs.iter().filter_map(compared.recorded).map(decimals).max();
-            used.unwrap_or(0).max(FEWEST_DECIMALS)
+            used.unwrap_or(0).max(compared.fewest_decimals())
         };
         Self { decimals: std::array::from_fn(|at| most(&COMPARED[at])) }
     }

@@ -117,7 +117,7 @@ fn plan(name: &str, sql: String, args: &TableFunctionArgs) -> Result<Arc<dyn Tab
         .create_logical_plan(&sql)
         .now_or_never()
         .unwrap_or_else(|| plan_err!("the catalog did not answer at once"))
-        .map_err(|error| error.context(format!("queries/{name}.sql")))?;
+        .map_err(|error| error.context(format!("{name}.sql")))?;
     Ok(Arc::new(ViewTable::new(plan, Some(sql))))
 }
 

@@ -70,7 +70,7 @@ fn what_matches_nothing_is_said_so_and_has_its_header() {
     nothing
         .stdout_eq(
             "run,query_class,concurrency,target,rps,latency_p99_s,errors,instances,\
-             mem_peak_bytes,rule,inputs_sha256\n",
+             mem_peak_bytes,tier,response_format,mode,loop,offered_rps,rule,inputs_sha256\n",
         )
         .stderr_eq("tapstat: note: nothing matches\n");
     let refused = sandbox.tapstat(&["sweep", "--tier", "8"]).assert().code(2).stdout_eq("");

@@ -1,0 +1,179 @@
+//! What an adversary found: each of these once gave a wrong answer, or none.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::support::{PROGRAM, Rung, Sandbox, ask, ask_one};
+
+const RUN: &str = "20260101T000000Z-0123abcd-edges";
+
+/// A store with one run of these rungs.
+fn store_of(rungs: impl IntoIterator<Item = Rung>) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(RUN);
+    run.rungs(rungs);
+    sandbox.ingest(run);
+    sandbox
+}
+
+fn paced(target: &str, repetition: u32, rps: f64) -> Rung {
+    Rung::new(target, repetition).with("rps", rps).with("requests", (60.0 * rps).round() as i64)
+}
+
+#[test]
+fn a_reader_that_nobody_reads_from_keeps_nobody_from_writing() {
+    let sandbox = Sandbox::with_shipped_run();
+    let query = "SELECT a.*, b.target FROM cells a CROSS JOIN cells b";
+    let mut reader = Command::new(PROGRAM)
+        .args(["--store".as_ref(), sandbox.store_path().as_os_str()])
+        .args(["sql", "--format", "csv", query])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its answer is larger than a pipe holds, so that it is stuck by now or will
+    // be; a writer waits for it while it asks, not while it is stuck.
+    let run = sandbox.run(RUN);
+    run.rungs([Rung::new("a", 1)]);
+    sandbox.ingest(run);
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+}
+
+#[test]
+fn what_the_protocol_promises_and_the_run_lacks_is_listed() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(RUN);
+    run.rungs((1..=3).flat_map(|n| [paced("a", n, 100.0), paced("b", n, 50.0)]));
+    run.file(
+        "protocol.toml",
+        "[grid]\ntargets = [\"a\", \"b\", \"c\"]\nclasses = [\"Q01\"]\nformats = [\"csv\"]\n\
+         concurrencies = [8]\nrepetitions = 3\n",
+    );
+    sandbox.ingest(run);
+    let verdicts = sandbox.tapstat(&["verdicts", "--check"]).assert().code(1).stderr_eq("");
+    let text = String::from_utf8(verdicts.get_output().stdout.clone()).unwrap();
+    let listed = "- missing, of what the protocol promises (1 cell): c-csv-Q01-c8\n";
+    assert!(text.contains(listed), "{text}");
+    let rung: (String,) =
+        ask_one(&sandbox.session(), "SELECT rung FROM anomalies WHERE kind = 'missing cell'");
+    assert_eq!(rung.0, "c-csv-Q01-c8");
+}
+
+#[test]
+fn a_counter_that_restarts_within_the_window_gives_no_figure() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(RUN);
+    run.rungs([Rung::new("a", 1).with("started_at", 1000.0).with("ended_at", 1060.0)]);
+    run.file("protocol.toml", "[containers]\na = { members = [\"x\"] }\n");
+    let counter = |second: i64| {
+        if second < 30 { 5_000_000 + second * 1_000_000 } else { (second - 30) * 2_000_000 }
+    };
+    run.lines(
+        "resources.jsonl",
+        (0..=60).map(|second| {
+            json!({"t": 1000.0 + second as f64, "container": "x", "cpu_usec": counter(second),
+                   "mem_bytes": 10})
+        }),
+    );
+    sandbox.ingest(run);
+    let used: (f64, Option<f64>, Option<f64>) =
+        ask_one(&sandbox.session(), "SELECT coverage, cpu_s, mem_mean_bytes FROM rung_resources");
+    assert_eq!(used, (1.0, None, Some(10.0)));
+}
+
+#[test]
+fn a_test_against_some_rivals_is_none() {
+    let rungs = (1..=3).flat_map(|n| {
+        let jitter = f64::from(n) / 10.0;
+        let single = (n == 1).then(|| paced("c", n, 20.0));
+        [Some(paced("a", n, 100.0 + jitter)), Some(paced("b", n, 50.0 + jitter)), single]
+    });
+    let sandbox = store_of(rungs.flatten());
+    let beside: (Option<String>, Option<f64>) =
+        ask_one(&sandbox.session(), "SELECT welch, welch_p FROM verdict_robustness");
+    assert_eq!(beside, (None, None));
+}
+
+#[test]
+fn cells_that_differ_in_their_key_are_not_pooled() {
+    let sweep = |format: &str, repetition, rps: f64| {
+        paced("a", repetition, rps).with("instances", 2).with("response_format", format)
+    };
+    let sandbox = store_of([sweep("csv", 1, 100.0), sweep("votable", 1, 300.0)]);
+    let rows: Vec<(String, f64)> =
+        ask(&sandbox.session(), "SELECT response_format, rps FROM sweep ORDER BY 1");
+    assert_eq!(rows, [("csv".to_owned(), 100.0), ("votable".to_owned(), 300.0)]);
+
+    let scaled = |mode: &str, instances: i64, rps| {
+        paced("a", 1, rps).with("instances", instances).with("loops", 1).with("mode", mode)
+    };
+    let sandbox = store_of([
+        scaled("sync", 1, 100.0),
+        scaled("async", 1, 10.0),
+        scaled("sync", 2, 150.0),
+        scaled("async", 2, 20.0),
+    ]);
+    let rows: Vec<(String, f64)> = ask(
+        &sandbox.session(),
+        "SELECT mode, efficiency FROM instance_scaling WHERE instances = 2 ORDER BY mode",
+    );
+    assert_eq!(rows, [("async".to_owned(), 1.0), ("sync".to_owned(), 0.75)]);
+}
+
+#[test]
+fn rungs_without_the_figures_of_a_fit_count_as_excluded() {
+    let sized = |n: u32| {
+        paced("a", n, 100.0).with("mean_response_bytes", f64::from(n) * 1e6).with("concurrency", n)
+    };
+    let bare = sized(5).without("generator_cpu_peak");
+    let rungs = (1..=4).map(sized).chain([bare]);
+    let counts: (i64, i64) =
+        ask_one(&store_of(rungs).session(), "SELECT rungs, excluded FROM client_cost");
+    assert_eq!(counts, (4, 1));
+}
+
+#[test]
+fn nobody_means_every_run_by_no_name() {
+    let sandbox = Sandbox::with_shipped_run();
+    sandbox.tapstat(&["remove", ""]).assert().code(2).stdout_eq("");
+    sandbox.tapstat(&["verdicts", "--run", ""]).assert().code(2).stdout_eq("");
+    sandbox.tapstat(&["check"]).assert().success();
+}
+
+#[test]
+fn queries_that_ask_for_themselves_or_replace_nothing_are_refused() {
+    let sandbox = Sandbox::with_shipped_run();
+    for (file, expected) in [
+        ("cells.sql", "cells.sql: the view `cells` asks for itself"),
+        ("cell.sql", "no view named `cell`: did you mean `cells`?"),
+    ] {
+        let folder = sandbox.path(file);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(file), "SELECT * FROM cells").unwrap();
+        let folder = folder.to_str().unwrap();
+        let refused = sandbox.tapstat(&["cells", "--queries", folder]).assert().code(2);
+        let text = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_long_query_is_answered() {
+    let sandbox = Sandbox::with_shipped_run();
+    let sum = format!("SELECT {} AS n", vec!["1"; 5000].join(" + "));
+    sandbox.tapstat(&["sql", "--format", "csv", &sum]).assert().success().stdout_eq("n\n5000\n");
+}
+
+#[test]
+fn columns_of_one_name_are_refused_where_names_are_read() {
+    let sandbox = Sandbox::with_shipped_run();
+    let query = "SELECT a.run, b.run FROM gates a JOIN gates b ON a.run = b.run LIMIT 1";
+    for format in ["json", "ndjson"] {
+        let refused = sandbox.tapstat(&["sql", "--format", format, query]).assert().code(2);
+        refused
+            .stdout_eq("")
+            .stderr_eq("tapstat: error: two columns are named `run`: tell them apart with AS\n");
+    }
+}
