@@ -177,3 +177,20 @@ fn columns_of_one_name_are_refused_where_names_are_read() {
             .stderr_eq("tapstat: error: two columns are named `run`: tell them apart with AS\n");
     }
 }
+
+#[test]
+fn percentiles_in_one_pass_are_those_of_one_at_a_time() {
+    let sandbox = Sandbox::with_shipped_run();
+    let both: (f64, f64, f64, f64) = ask_one(
+        &sandbox.session(),
+        "SELECT get_field(percentiles(rps_mean), 'p95'), percentile(rps_mean, 0.95),
+                get_field(percentiles(rps_mean), 'max'), max(rps_mean) FROM cells",
+    );
+    assert_eq!((both.0, both.2), (both.1, both.3));
+    let none: (Option<f64>, Option<f64>) = ask_one(
+        &sandbox.session(),
+        "SELECT get_field(percentiles(rps_mean), 'p50'), percentile(rps_mean, 0.5)
+         FROM cells WHERE tier = 'none'",
+    );
+    assert_eq!(none, (None, None));
+}

@@ -69,9 +69,11 @@ impl AggregateUDFImpl for Percentile {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let p = args.exprs.get(1).and_then(|p| p.downcast_ref::<Literal>()).map(Literal::value);
         match p {
-            Some(ScalarValue::Float64(Some(p))) if (0.0..=1.0).contains(p) => {
-                Ok(Box::new(PercentileValues { p: *p, values: Vec::new() }))
-            }
+            Some(ScalarValue::Float64(Some(p))) if (0.0..=1.0).contains(p) => Ok(Box::new(Held {
+                values: Vec::new(),
+                ps: [*p],
+                answer: |found| Ok(ScalarValue::Float64(found.map(|[value]| value))),
+            })),
             _ => plan_err!("percentile(x, p): expected p to be a number from 0 to 1"),
         }
     }
@@ -81,10 +83,13 @@ impl AggregateUDFImpl for Percentile {
     }
 }
 
+/// The values of one group, and what is made of their percentiles.
 #[derive(Debug)]
-struct PercentileValues {
-    p: f64,
+struct Held<const N: usize> {
     values: Vec<f64>,
+    /// Ascending.
+    ps: [f64; N],
+    answer: fn(Option<[f64; N]>) -> Result<ScalarValue>,
 }
 
 /// Takes in values that are not null.
@@ -96,7 +101,7 @@ fn push(values: &mut Vec<f64>, more: &Float64Array) {
     }
 }
 
-impl Accumulator for PercentileValues {
+impl<const N: usize> Accumulator for Held<N> {
     fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
         push(&mut self.values, columns[0].as_primitive::<Float64Type>());
         Ok(())
@@ -108,9 +113,9 @@ impl Accumulator for PercentileValues {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let found = percentile::select(&mut self.values, [self.p])
+        let found = percentile::select(&mut self.values, self.ps)
             .map_err(|error| exec_datafusion_err!("percentile: {error}"))?;
-        Ok(ScalarValue::Float64(found.map(|[value]| value)))
+        (self.answer)(found)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
@@ -141,6 +146,14 @@ impl Percentiles {
     fn fields() -> Fields {
         PERCENTILES.map(|(name, _)| Field::new(name, DataType::Float64, true)).into_iter().collect()
     }
+
+    fn row(found: Option<[f64; PERCENTILES.len()]>) -> Result<ScalarValue> {
+        let columns = (0..PERCENTILES.len())
+            .map(|place| ScalarValue::Float64(found.map(|found| found[place])).to_array())
+            .collect::<Result<Vec<ArrayRef>>>()?;
+        let row = arrow::array::StructArray::new(Self::fields(), columns, None);
+        Ok(ScalarValue::Struct(Arc::new(row)))
+    }
 }
 
 impl AggregateUDFImpl for Percentiles {
@@ -157,46 +170,15 @@ impl AggregateUDFImpl for Percentiles {
     }
 
     fn accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(PercentilesValues::default()))
+        Ok(Box::new(Held {
+            values: Vec::new(),
+            ps: PERCENTILES.map(|(_, p)| p),
+            answer: Self::row,
+        }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         Ok(vec![list_field(args.name, "values")])
-    }
-}
-
-#[derive(Debug, Default)]
-struct PercentilesValues {
-    values: Vec<f64>,
-}
-
-impl Accumulator for PercentilesValues {
-    fn update_batch(&mut self, columns: &[ArrayRef]) -> Result<()> {
-        push(&mut self.values, columns[0].as_primitive::<Float64Type>());
-        Ok(())
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        each_list(&states[0], |values| push(&mut self.values, values));
-        Ok(())
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        let found = percentile::select(&mut self.values, PERCENTILES.map(|(_, p)| p))
-            .map_err(|error| exec_datafusion_err!("percentiles: {error}"))?;
-        let columns = (0..PERCENTILES.len())
-            .map(|place| ScalarValue::Float64(found.map(|found| found[place])).to_array())
-            .collect::<Result<Vec<ArrayRef>>>()?;
-        let row = arrow::array::StructArray::new(Percentiles::fields(), columns, None);
-        Ok(ScalarValue::Struct(Arc::new(row)))
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![list(&self.values)])
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.values.capacity() * size_of::<f64>()
     }
 }
 
