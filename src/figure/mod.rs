@@ -1,0 +1,1 @@
+//! Figures: drawn from the views, one file each, the same bytes on every machine.

@@ -1,0 +1,1 @@
+//! The gates: what must hold before anything is timed.

@@ -1,0 +1,1 @@
+//! The generator: plan, workload, client, loops, guard, sampler, journal.

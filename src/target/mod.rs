@@ -1,0 +1,1 @@
+//! Targets that this program itself can be: servers on the loopback.
