@@ -60,6 +60,8 @@ pub struct Protocol {
     pub containers: BTreeMap<String, Containers>,
     /// Where the protocol was registered.
     pub prereg: Option<Prereg>,
+    /// What a report says beside the figures.
+    pub report: ReportText,
     /// What is predicted.
     #[serde(rename = "hypothesis")]
     pub hypotheses: Vec<Hypothesis>,
@@ -130,6 +132,18 @@ pub struct Prereg {
     /// repository.
     #[serde(default)]
     pub paths: Vec<String>,
+}
+
+/// What a report says beside the figures: each text is Markdown.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportText {
+    /// What may make the figures mean something else than they seem to.
+    pub threats: Vec<String>,
+    /// What was to be known before anything was measured.
+    pub notes: Vec<String>,
+    /// The commands that measure it again, a line each.
+    pub reproduce: Vec<String>,
 }
 
 /// A prediction, and the query that judges it.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::RawError;
-use super::gates;
+use super::{gates, notes};
 
 /// The layouts, in the order of precedence, for messages.
 pub const EXPECTED: &str = "rungs.jsonl, summaries/*.json, summary.json, summary.csv, cells.csv, instance_scaling.csv, sweep.csv, bursts.csv";
@@ -145,6 +145,7 @@ pub(super) struct Parts {
     pub(super) pins: Vec<String>,
     pub(super) events: Vec<String>,
     pub(super) protocol: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// `samples/` and `resources.jsonl`: whoever streams them hashes them.
     pub(super) streams: Vec<String>,
 }
@@ -164,6 +165,7 @@ impl Parts {
             pins: only(files, |file| file.starts_with("pins/")),
             events: one("events.jsonl"),
             protocol: one("protocol.toml"),
+            notes: only(files, notes::is_note),
             streams,
         }
     }
@@ -178,6 +180,7 @@ impl Parts {
             self.pins,
             self.events,
             self.protocol,
+            self.notes,
             self.streams,
         ]
         .concat();
@@ -187,6 +190,14 @@ impl Parts {
 }
 
 const RESOURCES: &str = "resources.jsonl";
+const SUMMARY: &str = "summary.csv";
+
+/// Whether a file is a header and nothing else, as the report of a published
+/// table has one: it holds no rung, and the table beside it counts.
+fn has_no_rows(path: &Path) -> bool {
+    let is_small = fs::metadata(path).is_ok_and(|file| file.len() < 1 << 16);
+    is_small && fs::read_to_string(path).is_ok_and(|text| text.trim_end().lines().count() < 2)
+}
 
 /// The gate files; the tables only where there are no documents, of which they
 /// are an excerpt.
@@ -219,7 +230,10 @@ impl RunDir {
     /// where nothing in it holds rungs.
     pub fn open(path: &Path) -> Result<Self, RawError> {
         let real = path.canonicalize().map_err(|source| RawError::io(path, source))?;
-        let files = list(&real)?;
+        let mut files = list(&real)?;
+        if files.contains("cells.csv") && has_no_rows(&real.join(SUMMARY)) {
+            files.remove(SUMMARY);
+        }
         let name = real.file_name().unwrap_or_default().to_string_lossy();
         let id = RunId::new(&name).map_err(|_| RawError::RunId {
             path: path.to_owned(),

@@ -14,6 +14,7 @@ mod gates;
 mod input;
 mod json;
 mod layout;
+mod notes;
 mod once;
 mod pins;
 mod published;
@@ -31,6 +32,7 @@ pub use events::Event;
 pub use gates::{Agreement, Gate};
 pub use input::{Hasher, InputFile, hash_file};
 pub use layout::{Layout, RunDir, RunId};
+pub use notes::Note;
 pub use pins::Pin;
 pub use published::{
     Burst, Cell, CellKey, InstanceScaling, Published, ResourceCell, RungResources, Sweep,
@@ -59,6 +61,8 @@ pub struct Run {
     pub events: Vec<Event>,
     /// `protocol.toml`, verbatim.
     pub protocol: Option<String>,
+    /// `notes/*.md`, in the order of their names.
+    pub notes: Vec<Note>,
     /// What a published run or table printed.
     pub published: Published,
     /// What was read past and should be known.
@@ -82,6 +86,7 @@ impl RunDir {
         let pins = pins::read(&mut source, &self.parts.pins, &names)?;
         let events = each(&self.parts.events, |file| events::read(&mut source, file))?;
         let protocol = each(&self.parts.protocol, |file| Ok(vec![source.text(file)?]))?.pop();
+        let notes = notes::read(&mut source, &self.parts.notes)?;
         source.inputs.sort();
         Ok(Run {
             environment,
@@ -91,6 +96,7 @@ impl RunDir {
             pins,
             events,
             protocol,
+            notes,
             published,
             warnings: source.warnings,
             inputs: source.inputs,

@@ -1,6 +1,7 @@
 //! A table for people: drawn for a terminal, or as Markdown.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use comfy_table::{
     Attribute, Cell as Drawn, CellAlignment, Color, ColumnConstraint, ContentArrangement,
@@ -68,18 +69,81 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
+/// By what the reader of a page may filter its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Facet {
+    /// The resource budget.
+    Tier,
+    /// The response format.
+    Format,
+    /// The query class or scenario.
+    Class,
+    /// The deployed server.
+    Target,
+    /// What a comparison came to.
+    Verdict,
+}
+
 /// A table: named columns, and rows of as many cells.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grid {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<Cell>>,
+    /// The target that each column is about, where it is about one.
+    groups: Vec<Option<String>>,
+    /// What all of its rows have in common, and no column says.
+    about: Vec<(Facet, String)>,
 }
 
 impl Grid {
     /// A table without rows.
     pub fn new<N: Into<String>>(columns: impl IntoIterator<Item = (N, Align)>) -> Self {
-        let columns = columns.into_iter().map(|(name, align)| (name.into(), align)).collect();
-        Self { columns, rows: Vec::new() }
+        let columns: Vec<(String, Align)> =
+            columns.into_iter().map(|(name, align)| (name.into(), align)).collect();
+        let groups = vec![None; columns.len()];
+        Self { columns, rows: Vec::new(), groups, about: Vec::new() }
+    }
+
+    /// Says that some columns are about one target.
+    pub(super) fn group(&mut self, columns: Range<usize>, target: &str) {
+        for group in self.groups.iter_mut().take(columns.end).skip(columns.start) {
+            *group = Some(target.to_owned());
+        }
+    }
+
+    /// Says what all rows have in common, where no column says it.
+    pub(super) fn about(&mut self, facet: Facet, value: &str) {
+        self.about.push((facet, value.to_owned()));
+    }
+
+    /// Says of which tier and format the rows are; nothing where there is none.
+    pub(super) fn of(&mut self, tier: Option<&str>, format: &str) {
+        if let Some(tier) = tier {
+            self.about(Facet::Tier, tier);
+        }
+        if format != "-" {
+            self.about(Facet::Format, format);
+        }
+    }
+
+    /// Names and alignments of its columns.
+    pub(super) fn columns(&self) -> &[(String, Align)] {
+        &self.columns
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+
+    /// The target that each column is about.
+    pub(super) fn groups(&self) -> &[Option<String>] {
+        &self.groups
+    }
+
+    /// What all of its rows have in common.
+    pub(super) fn commons(&self) -> &[(Facet, String)] {
+        &self.about
     }
 
     /// Adds a row, which has a cell for every column.
@@ -227,7 +291,37 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Text as the content of a Markdown cell.
 fn escaped(text: &str) -> String {
-    visible(text).replace('\\', "\\\\").replace('|', "\\|").replace('\n', "<br>")
+    plain_markdown(text, "\\|`*[~").replace('\n', "<br>")
+}
+
+/// Text from the data as Markdown that says just that: no markup, no tag, no
+/// link. `marks` are the characters that are escaped wherever they are.
+pub(super) fn plain_markdown(text: &str, marks: &str) -> String {
+    let text = visible(text);
+    let mut plain = String::with_capacity(text.len() + 8);
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied();
+        match c {
+            '<' => plain.push_str("&lt;"),
+            '&' if next.is_some_and(|c| c == '#' || c.is_ascii_alphabetic()) => {
+                plain.push_str("&amp;");
+            }
+            // Within a word it is no emphasis.
+            '_' if !(before.is_alphanumeric() && next.is_some_and(char::is_alphanumeric)) => {
+                plain.push_str("\\_");
+            }
+            c => {
+                if marks.contains(c) {
+                    plain.push('\\');
+                }
+                plain.push(c);
+            }
+        }
+        before = c;
+    }
+    plain
 }
 
 #[cfg(test)]

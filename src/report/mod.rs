@@ -34,7 +34,7 @@ pub use differences::{Difference, Facts, differences};
 pub use error::ReportError;
 pub use fit::fit_page;
 pub use format::Format;
-pub use grid::{Align, Cell, Grid, MISSING, Style, Tone};
+pub use grid::{Align, Cell, Facet, Grid, MISSING, Style, Tone};
 pub use hypotheses::hypotheses_page;
 pub use instances::{scaling_page, sweep_page};
 pub use page::Page;

@@ -9,8 +9,9 @@ pub struct Page {
     blocks: Vec<Block>,
 }
 
+/// A part of a page.
 #[derive(Debug, Clone, PartialEq)]
-enum Block {
+pub(super) enum Block {
     Heading { level: usize, text: String },
     Text(String),
     List(Vec<String>),
@@ -51,6 +52,11 @@ impl Page {
         if !notes.is_empty() {
             self.blocks.push(Block::Notes(notes));
         }
+    }
+
+    /// Its parts, from the top down.
+    pub(super) fn into_blocks(self) -> Vec<Block> {
+        self.blocks
     }
 
     /// The page as text that ends with a newline: as Markdown if that is the

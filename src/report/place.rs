@@ -144,6 +144,10 @@ impl PlaceColumns {
 pub struct Section {
     /// The run.
     pub run: String,
+    /// The tier.
+    pub tier: Option<String>,
+    /// The response format.
+    pub format: String,
     /// The heading, if there is anything to say.
     pub heading: Option<String>,
     /// The numbers of its rows.
@@ -161,7 +165,13 @@ pub fn sections(places: &[Place]) -> Vec<Section> {
             Some((_, section)) => section.rows.push(row),
             None => {
                 let heading = heading(place.tier.as_deref(), &place.format);
-                let section = Section { run: place.run.clone(), heading, rows: vec![row] };
+                let section = Section {
+                    run: place.run.clone(),
+                    tier: place.tier.clone(),
+                    format: place.format.clone(),
+                    heading,
+                    rows: vec![row],
+                };
                 sections.push((place, section));
             }
         }

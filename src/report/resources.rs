@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::grid::{Align, Grid};
+use super::grid::{Align, Facet, Grid};
 use super::place::{Place, PlaceColumns, Section, heading, sections};
 use super::stamp::{Stamp, footnotes, repetition_note};
 use super::{Long, Page, ReportError, View, figure, widen};
@@ -12,14 +12,14 @@ const MIX: &str = "mix";
 
 /// A row of the view `resource_cells`.
 #[derive(Debug, Clone)]
-struct ResourceRow {
-    place: Place,
-    target: String,
-    n: Option<i64>,
-    rps: Option<f64>,
-    cpu_cores: Option<f64>,
+pub(super) struct ResourceRow {
+    pub place: Place,
+    pub target: String,
+    pub n: Option<i64>,
+    pub rps: Option<f64>,
+    pub cpu_cores: Option<f64>,
     rps_per_core: Option<f64>,
-    cpu_s_per_request: Option<f64>,
+    pub cpu_s_per_request: Option<f64>,
     mem_mean_bytes: Option<f64>,
     mem_peak_bytes: Option<f64>,
     api_workers: Option<i64>,
@@ -39,36 +39,58 @@ pub fn resources_page(
     stamps: &[Stamp],
 ) -> Result<Page, ReportError> {
     let rows = read(view)?;
-    let places: Vec<Place> = rows.iter().map(|row| row.place.clone()).collect();
-    let sections = sections(&places);
+    let tables = tables(&rows, targets)?;
+    let sections: Vec<Section> = tables.iter().map(|(section, _)| section.clone()).collect();
     let mut page = Page::new();
-    for (index, section) in sections.iter().enumerate() {
+    for (index, (section, grid)) in tables.into_iter().enumerate() {
         if index == 0 || sections[index - 1].run != section.run {
             page.heading(1, format!("run {}", section.run));
         }
         let title = section.heading.as_ref().map(|heading| format!(", {heading}"));
         page.heading(2, format!("resources{}", title.unwrap_or_default()));
-        let shown = targets.get(&section.run).map_or(&[][..], Vec::as_slice);
-        page.table(table(&rows, section, shown)?);
+        page.table(grid);
         if sections.get(index + 1).is_none_or(|next| next.run != section.run) {
-            mix(&mut page, &rows, &section.run);
+            for (tier, grid) in mix(&rows, &section.run) {
+                let title = heading(tier.as_deref(), "-").map(|tier| format!(", {tier}"));
+                page.heading(2, format!("{MIX_TITLE}{}", title.unwrap_or_default()));
+                page.table(grid);
+            }
         }
     }
     if rows.is_empty() {
-        let nothing = Section { run: String::new(), heading: None, rows: Vec::new() };
-        page.table(table(&rows, &nothing, &[])?);
+        page.table(table(&[], &[])?);
     }
     let n: Vec<Option<i64>> = rows.iter().map(|row| row.n).collect();
-    let mut notes = vec![
-        "figures: the mean over the repetitions with resources; mem peak is the peak of their peaks"
-            .to_owned(),
-    ];
+    let mut notes = vec![FIGURES.to_owned()];
     notes.extend(footnotes(stamps, repetition_note(&n).into_iter().collect()));
     page.notes(notes);
     Ok(page)
 }
 
-fn read(view: &View) -> Result<Vec<ResourceRow>, ReportError> {
+/// What the figures are, for footnotes.
+pub(super) const FIGURES: &str =
+    "figures: the mean over the repetitions with resources; mem peak is the peak of their peaks";
+
+/// What stands over the table of the mix.
+pub(super) const MIX_TITLE: &str = "throughput vs CPU cores used (mix)";
+
+/// The table of each run, tier and format, a row per class and concurrency.
+pub(super) fn tables(
+    rows: &[ResourceRow],
+    targets: &BTreeMap<String, Vec<String>>,
+) -> Result<Vec<(Section, Grid)>, ReportError> {
+    let places: Vec<Place> = rows.iter().map(|row| row.place.clone()).collect();
+    let tables = sections(&places).into_iter().map(|section| {
+        let shown = targets.get(&section.run).map_or(&[][..], Vec::as_slice);
+        let members: Vec<&ResourceRow> = section.rows.iter().map(|&row| &rows[row]).collect();
+        let mut grid = table(&members, shown)?;
+        grid.of(section.tier.as_deref(), &section.format);
+        Ok((section, grid))
+    });
+    tables.collect()
+}
+
+pub(super) fn read(view: &View) -> Result<Vec<ResourceRow>, ReportError> {
     let places = Place::read(view)?;
     let targets = view.names("target")?;
     let (n, api_workers) = (view.ints("n")?, view.ints("api_workers")?);
@@ -94,10 +116,8 @@ fn read(view: &View) -> Result<Vec<ResourceRow>, ReportError> {
         .collect())
 }
 
-fn table(rows: &[ResourceRow], section: &Section, targets: &[String]) -> Result<Grid, ReportError> {
-    let members = || section.rows.iter().map(|&row| &rows[row]);
-    let places: Vec<&Place> = members().map(|row| &row.place).collect();
-    let columns = PlaceColumns::of(places.iter().copied());
+fn table(rows: &[&ResourceRow], targets: &[String]) -> Result<Grid, ReportError> {
+    let columns = PlaceColumns::of(rows.iter().map(|row| &row.place));
     let mut header = columns.header();
     for target in targets {
         header.push((format!("{target} cores"), Align::Right));
@@ -105,7 +125,8 @@ fn table(rows: &[ResourceRow], section: &Section, targets: &[String]) -> Result<
             header.push((name.to_owned(), Align::Right));
         }
     }
-    let long: Vec<Long> = members()
+    let long: Vec<Long> = rows
+        .iter()
         .map(|row| Long {
             place: columns.cells(&row.place),
             group: row.target.clone(),
@@ -118,6 +139,10 @@ fn table(rows: &[ResourceRow], section: &Section, targets: &[String]) -> Result<
         })
         .collect();
     let mut grid = Grid::new(header);
+    for (index, target) in targets.iter().enumerate() {
+        let first = columns.count() + 4 * index;
+        grid.group(first..first + 4, target);
+    }
     for cells in widen(columns.count(), 4, targets, &long)? {
         grid.push(cells);
     }
@@ -126,7 +151,7 @@ fn table(rows: &[ResourceRow], section: &Section, targets: &[String]) -> Result<
 
 /// Throughput against the cores used, tier by tier; nothing in a run without
 /// the mix.
-fn mix(page: &mut Page, rows: &[ResourceRow], run: &str) {
+pub(super) fn mix(rows: &[ResourceRow], run: &str) -> Vec<(Option<String>, Grid)> {
     let mut tiers: Vec<(Option<&str>, Vec<&ResourceRow>)> = Vec::new();
     for row in rows.iter().filter(|row| row.place.run == run && row.place.class == MIX) {
         let tier = row.place.tier.as_deref();
@@ -135,11 +160,13 @@ fn mix(page: &mut Page, rows: &[ResourceRow], run: &str) {
             None => tiers.push((tier, vec![row])),
         }
     }
-    for (tier, members) in tiers {
-        let title = heading(tier, "-").map(|tier| format!(", {tier}")).unwrap_or_default();
-        page.heading(2, format!("throughput vs CPU cores used ({MIX}){title}"));
-        page.table(mix_table(&members));
-    }
+    let tables = tiers.into_iter().map(|(tier, members)| {
+        let mut grid = mix_table(&members);
+        grid.of(tier, "-");
+        grid.about(Facet::Class, MIX);
+        (tier.map(str::to_owned), grid)
+    });
+    tables.collect()
 }
 
 fn mix_table(rows: &[&ResourceRow]) -> Grid {

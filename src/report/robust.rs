@@ -24,6 +24,7 @@ pub fn robust_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
         }
         let columns = PlaceColumns::of(section.rows.iter().map(|&row| &places[row]));
         let mut grid = header(&columns);
+        grid.of(section.tier.as_deref(), &section.format);
         for &row in &section.rows {
             let mut cells: Vec<super::Cell> =
                 columns.cells(&places[row]).into_iter().map(Into::into).collect();

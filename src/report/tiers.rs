@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::grid::{Align, Cell, Grid, Tone};
+use super::grid::{Align, Cell, Facet, Grid, Tone};
 use super::place::{Place, PlaceColumns};
 use super::stamp::{Stamp, footnotes};
 use super::{Long, Page, ReportError, View, widen};
@@ -50,9 +50,12 @@ pub fn tiers_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
                 .copied()
                 .filter(|row| row.target == target && row.place.format == format)
                 .collect();
+            let mut grid = table(&members, &steps)?;
+            grid.about(Facet::Target, &target);
+            grid.of(None, &format);
             let title = if format == "-" { target } else { format!("{target}, {format}") };
             page.heading(2, title);
-            page.table(table(&members, &steps)?);
+            page.table(grid);
         }
         page.heading(2, "all cells");
         page.table(summary(&of_run));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cells::{CellRow, estimator_of, legend, read};
 use super::grid::{Align, Cell, Grid, MISSING, Tone};
-use super::place::{Place, PlaceColumns, sections};
+use super::place::{Place, PlaceColumns, Section, sections};
 use super::stamp::{Stamp, footnotes, method_notes};
 use super::{Long, Page, ReportError, View, figure, widen};
 use crate::protocol::Estimator;
@@ -14,10 +14,10 @@ const LISTED: usize = 20;
 
 /// A row of the view `verdicts`, as far as tables need it.
 #[derive(Debug, Clone)]
-struct VerdictRow {
-    place: Place,
-    verdict: Option<String>,
-    reason: String,
+pub(super) struct VerdictRow {
+    pub place: Place,
+    pub verdict: Option<String>,
+    pub reason: String,
 }
 
 /// The page of the command `verdicts`: a table per run, tier and format, a row
@@ -39,15 +39,10 @@ pub fn verdicts_page(
     let cells = read(cells)?;
     let (missing_runs, missing) = (missing.names("run")?, missing.names("cell")?);
     let verdicts = read_verdicts(verdicts)?;
-    let places: Vec<Place> = verdicts.iter().map(|row| row.place.clone()).collect();
-    let mut by_place: BTreeMap<&Place, Vec<&CellRow>> = BTreeMap::new();
-    for cell in &cells {
-        by_place.entry(&cell.place).or_default().push(cell);
-    }
-
     let mut page = Page::new();
-    let sections = sections(&places);
-    for (index, section) in sections.iter().enumerate() {
+    let tables = tables(&cells, &verdicts, targets, stamps)?;
+    let sections: Vec<Section> = tables.iter().map(|(section, _)| section.clone()).collect();
+    for (index, (section, grid)) in tables.into_iter().enumerate() {
         let is_first = index == 0 || sections[index - 1].run != section.run;
         let is_last = sections.get(index + 1).is_none_or(|next| next.run != section.run);
         if is_first {
@@ -56,9 +51,7 @@ pub fn verdicts_page(
         if let Some(heading) = &section.heading {
             page.heading(2, heading);
         }
-        let shown = targets.get(&section.run).map_or(&[][..], Vec::as_slice);
-        let members: Vec<&VerdictRow> = section.rows.iter().map(|&row| &verdicts[row]).collect();
-        page.table(table(&members, &by_place, shown, estimator_of(&section.run, stamps))?);
+        page.table(grid);
         if is_last {
             let of_run: Vec<&VerdictRow> =
                 verdicts.iter().filter(|row| row.place.run == section.run).collect();
@@ -69,23 +62,48 @@ pub fn verdicts_page(
         }
     }
     if verdicts.is_empty() {
-        page.table(table(&[], &by_place, &[], Estimator::Mean)?);
+        page.table(table(&[], &BTreeMap::new(), &[], Estimator::Mean)?);
     }
 
     let n: Vec<Option<i64>> = cells.iter().map(|row| row.n).collect();
     let mut notes = legend(&cells);
-    if verdicts.iter().any(|row| row.reason == "guard unknown") {
-        notes.push(
-            "guard unknown: nothing says whether the generator's guard was quiet, so that `invalid` cannot be said"
-                .to_owned(),
-        );
-    }
+    notes.extend(unguarded(&verdicts));
     notes.extend(footnotes(stamps, method_notes(stamps, &n)));
     page.notes(notes);
     Ok(page)
 }
 
-fn read_verdicts(view: &View) -> Result<Vec<VerdictRow>, ReportError> {
+/// What has to be said where nobody knows of the generator's guard.
+pub(super) fn unguarded(verdicts: &[VerdictRow]) -> Option<String> {
+    verdicts.iter().any(|row| row.reason == "guard unknown").then(|| {
+        "guard unknown: nothing says whether the generator's guard was quiet, so that `invalid` cannot be said"
+            .to_owned()
+    })
+}
+
+/// The table of each run, tier and format, a row per comparison.
+pub(super) fn tables(
+    cells: &[CellRow],
+    verdicts: &[VerdictRow],
+    targets: &BTreeMap<String, Vec<String>>,
+    stamps: &[Stamp],
+) -> Result<Vec<(Section, Grid)>, ReportError> {
+    let mut by_place: BTreeMap<&Place, Vec<&CellRow>> = BTreeMap::new();
+    for cell in cells {
+        by_place.entry(&cell.place).or_default().push(cell);
+    }
+    let places: Vec<Place> = verdicts.iter().map(|row| row.place.clone()).collect();
+    let tables = sections(&places).into_iter().map(|section| {
+        let shown = targets.get(&section.run).map_or(&[][..], Vec::as_slice);
+        let members: Vec<&VerdictRow> = section.rows.iter().map(|&row| &verdicts[row]).collect();
+        let mut grid = table(&members, &by_place, shown, estimator_of(&section.run, stamps))?;
+        grid.of(section.tier.as_deref(), &section.format);
+        Ok((section, grid))
+    });
+    tables.collect()
+}
+
+pub(super) fn read_verdicts(view: &View) -> Result<Vec<VerdictRow>, ReportError> {
     let places = Place::read(view)?;
     let (verdicts, reasons) = (view.texts("verdict")?, view.names("reason")?);
     Ok(places
@@ -130,6 +148,10 @@ fn table(
         .collect();
 
     let mut grid = Grid::new(header);
+    for (index, target) in targets.iter().enumerate() {
+        let first = columns.count() + 2 * index;
+        grid.group(first..first + 2, target);
+    }
     for row in rows {
         let place = columns.cells(&row.place);
         // A comparison whose cells are all filtered out still has its verdict.
@@ -155,7 +177,7 @@ pub(super) fn verdict_cell(verdict: Option<&str>) -> Cell {
 
 /// How often each verdict was given, `60 comparisons: egernia 36, …`: targets
 /// by their number, then ties and what is void.
-fn summary(rows: &[&VerdictRow]) -> String {
+pub(super) fn summary(rows: &[&VerdictRow]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
         *counts.entry(row.verdict.as_deref().unwrap_or("nothing to compare")).or_default() += 1;
@@ -173,7 +195,7 @@ fn summary(rows: &[&VerdictRow]) -> String {
 }
 
 /// The cells that the protocol promises and the run lacks, in one line.
-fn lacking(cells: Vec<String>) -> Vec<String> {
+pub(super) fn lacking(cells: Vec<String>) -> Vec<String> {
     if cells.is_empty() {
         return Vec::new();
     }
@@ -192,7 +214,7 @@ fn listed(places: &[String]) -> String {
 }
 
 /// Why there is no winner, reason by reason, with the places.
-fn undecided(rows: &[&VerdictRow]) -> Vec<String> {
+pub(super) fn undecided(rows: &[&VerdictRow]) -> Vec<String> {
     let mut reasons: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     let without_winner = BTreeSet::from(["tie", "invalid", "incomplete"]);
     for row in rows {

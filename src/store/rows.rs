@@ -1,12 +1,12 @@
 //! What run directories say, as rows of the store.
 
 use super::schema::{
-    AgreementRow, EventRow, GateRow, PinRow, PublishedBurstRow, PublishedCellRow,
+    AgreementRow, EventRow, GateRow, NoteRow, PinRow, PublishedBurstRow, PublishedCellRow,
     PublishedInstanceScalingRow, PublishedResourceCellRow, PublishedRungResourceRow,
     PublishedSweepRow, ResourceRow, RunRow, RungRow,
 };
 use crate::raw::{
-    Agreement, Burst, Cell, Event, Gate, InstanceScaling, Layout, Pin, ResourceCell,
+    Agreement, Burst, Cell, Event, Gate, InstanceScaling, Layout, Note, Pin, ResourceCell,
     ResourceSample, Run, RunId, RungRecord, RungResources, Sweep, Warning,
 };
 
@@ -129,6 +129,13 @@ impl From<Pin> for PinRow {
     fn from(pin: Pin) -> Self {
         let Pin { tier, target, container, key, value } = pin;
         Self { tier, target, container, key, value }
+    }
+}
+
+impl From<Note> for NoteRow {
+    fn from(note: Note) -> Self {
+        let Note { name, text } = note;
+        Self { name, text }
     }
 }
 

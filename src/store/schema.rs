@@ -14,7 +14,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 /// The version of everything below. A store written under another version is
 /// rebuilt from its run directories.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// One column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,6 +309,14 @@ table! {
 }
 
 table! {
+    "Notes in Markdown that the run directory brought, for its report."
+    NoteRow "notes" {
+        name: String, "", "name of the file in notes/, without .md";
+        text: String, "Markdown", "its text";
+    }
+}
+
+table! {
     "Cells as a published table printed them."
     PublishedCellRow "published_cells" {
         tier: Option<String>, "", "resource budget";
@@ -421,6 +429,7 @@ pub const TABLES: &[Table] = &[
     PinRow::TABLE,
     EventRow::TABLE,
     ProtocolRow::TABLE,
+    NoteRow::TABLE,
     PublishedCellRow::TABLE,
     PublishedResourceCellRow::TABLE,
     PublishedRungResourceRow::TABLE,

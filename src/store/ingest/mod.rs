@@ -14,7 +14,7 @@ pub use self::error::IngestError;
 use super::manifest::{Contents, Manifest};
 use super::rows;
 use super::schema::{
-    AgreementRow, EventRow, GateRow, PinRow, ProtocolRow, PublishedBurstRow, PublishedCellRow,
+    AgreementRow, EventRow, GateRow, NoteRow, PinRow, ProtocolRow, PublishedBurstRow, PublishedCellRow,
     PublishedInstanceScalingRow, PublishedResourceCellRow, PublishedRungResourceRow,
     PublishedSweepRow, RunRow, RungRow,
 };
@@ -156,6 +156,7 @@ fn write_tables(staging: &mut Staging, run: Run, warnings: &[Warning]) -> Result
     staging.write_rows(&rows::all::<PinRow, _>(run.pins))?;
     staging.write_rows(&events)?;
     staging.write_rows(protocol.as_slice())?;
+    staging.write_rows(&rows::all::<NoteRow, _>(run.notes))?;
     write_published(staging, run.published)
 }
 
