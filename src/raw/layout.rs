@@ -231,7 +231,7 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<Self, RawError> {
         let real = path.canonicalize().map_err(|source| RawError::io(path, source))?;
         let mut files = list(&real)?;
-        if files.contains("cells.csv") && has_no_rows(&real.join(SUMMARY)) {
+        if !published_tables(&files).is_empty() && has_no_rows(&real.join(SUMMARY)) {
             files.remove(SUMMARY);
         }
         let name = real.file_name().unwrap_or_default().to_string_lossy();

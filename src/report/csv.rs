@@ -57,6 +57,13 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
+/// A field, in quotes where it would else be read as something else.
+pub(super) fn quoted(field: &str) -> String {
+    let mut text = String::with_capacity(field.len());
+    push_quoted(field, &mut text);
+    text
+}
+
 /// Appends a field, in quotes where it would else be read as something else.
 fn push_quoted(field: &str, line: &mut String) {
     let special = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
@@ -80,11 +87,6 @@ mod tests {
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
-        let quoted = |field: &str| {
-            let mut line = String::new();
-            push_quoted(field, &mut line);
-            line
-        };
         assert_eq!(quoted("plain text"), "plain text");
         assert_eq!(quoted(""), "\"\"");
         assert_eq!(quoted("a,b"), "\"a,b\"");

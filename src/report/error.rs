@@ -89,6 +89,10 @@ pub enum ReportError {
         format: &'static str,
     },
 
+    /// A page could not be made from its template.
+    #[error("the page cannot be made: {0}")]
+    Template(String),
+
     /// A file whose suffix says nothing.
     #[error(
         "{}: its suffix names no format: expected .csv, .json, .ndjson, .jsonl, .parquet, .arrow, .md or .txt, or --format", .0.display()

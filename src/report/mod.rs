@@ -5,6 +5,7 @@ mod cells;
 mod classify;
 mod csv;
 mod differences;
+pub mod document;
 mod error;
 pub mod figure;
 mod fit;

@@ -110,6 +110,7 @@ pub struct Data {
     pub(super) scaling: View,
     pub(super) sweep: View,
     pub(super) bursts: View,
+    pub(super) classes: View,
     pub(super) anomalies: View,
     pub(super) events: View,
     pub(super) robustness: View,
@@ -215,7 +216,20 @@ impl Data {
                 run,
                 "try_cast(tier AS DOUBLE), tier, target, response_format, query_class, concurrency",
             )?,
-            bursts: ask(session, "published_bursts", run, "burst")?,
+            bursts: ask(
+                session,
+                "bursts",
+                run,
+                "target, try_cast(tier AS DOUBLE), tier, response_format, mode, offered_rps, \
+                 query_class, concurrency, burst",
+            )?,
+            classes: ask(
+                session,
+                "classify",
+                run,
+                "try_cast(tier AS DOUBLE), tier, target, response_format, query_class, \
+                 concurrency, mode, loop, offered_rps",
+            )?,
             anomalies: ask(session, "anomalies", run, "kind, rung")?,
             events: ask(session, "events", run, "t, kind, rung, detail")?,
             robustness: ask(session, "verdict_robustness", run, PLACES)?,

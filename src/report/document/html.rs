@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use minijinja::{AutoEscape, Environment};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, Value};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -131,15 +133,15 @@ pub(super) fn render(document: &Document, fonts: &str) -> Result<String, ReportE
         facets: facets(&seen),
         sections,
     };
+    let failed = |error: minijinja::Error| ReportError::Template(format!("{error:#}"));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    let failed = |error: minijinja::Error| ReportError::Template(format!("{error:#}"));
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.map_err(failed)?);
     environment.add_template("blocks.html", BLOCKS).map_err(failed)?;
     environment.add_template("page.html", PAGE).map_err(failed)?;
     let page = environment.get_template("page.html").map_err(failed)?;
-    let mut page = page.render(context).map_err(failed)?;
+    let mut page = page.render(Value::from(Serde(context))).map_err(failed)?;
     if !page.ends_with('\n') {
         page.push('\n');
     }

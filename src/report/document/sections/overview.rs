@@ -59,7 +59,9 @@ impl Facts {
 }
 
 fn compared(data: &Data) -> Result<Grid, ReportError> {
-    let text = |column| Ok(data.facts.texts(column)?.into_iter().flatten().next());
+    let text = |column| {
+        Ok::<_, ReportError>(data.facts.texts(column)?.into_iter().flatten().next())
+    };
     let int = |column| Ok::<_, ReportError>(data.facts.ints(column)?.into_iter().flatten().next());
     let time = |column| Ok::<_, ReportError>(data.facts.floats(column)?.into_iter().flatten().next());
     let mut facts = Facts::new();
