@@ -25,6 +25,7 @@ mod cells;
 mod check;
 mod classify;
 mod demo;
+mod figure;
 mod fit;
 mod hypotheses;
 mod ingest;
@@ -85,6 +86,7 @@ enum Command {
     Tiers(tiers::Args),
     Reproduce(reproduce::Args),
     Shift(shift::Args),
+    Figure(figure::Args),
     Fit(fit::Args),
     Hypotheses(hypotheses::Args),
     Prereg(prereg::Args),
@@ -127,6 +129,7 @@ impl Command {
             Self::Tiers(args) => tiers::run(args, global),
             Self::Reproduce(args) => reproduce::run(args, global),
             Self::Shift(args) => shift::run(args, global),
+            Self::Figure(args) => figure::run(args, global),
             Self::Fit(args) => fit::run(args, global),
             Self::Hypotheses(args) => hypotheses::run(args, global),
             Self::Prereg(args) => prereg::run(args, global),

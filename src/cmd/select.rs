@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::args::CellFilter;
+pub use crate::sql::{is_glob, matches};
 
 /// The columns of a view that each filter looks at; more than one where any of
 /// them may match, none where the view has nothing of the kind.
@@ -100,11 +101,6 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Whether a pattern is more than a name.
-pub fn is_glob(pattern: &str) -> bool {
-    pattern.contains(['*', '?'])
-}
-
 /// A glob as a regular expression, without anchors.
 fn regex_of(glob: &str) -> String {
     let mut regex = String::with_capacity(2 * glob.len());
@@ -121,34 +117,6 @@ fn regex_of(glob: &str) -> String {
         }
     }
     regex
-}
-
-/// Whether a text is what a name or glob means.
-pub fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), text.chars().collect());
-    let (mut at, mut here) = (0, 0);
-    // Where to go on when a star has to take one character more.
-    let mut star: Option<(usize, usize)> = None;
-    while here < text.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, here));
-                at += 1;
-            }
-            Some(&c) if c == '?' || c == text[here] => {
-                at += 1;
-                here += 1;
-            }
-            _ => {
-                let Some((star_at, taken)) = star else { return false };
-                star = Some((star_at, taken + 1));
-                at = star_at + 1;
-                here = taken + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|&c| c == '*')
 }
 
 #[cfg(test)]
@@ -197,24 +165,5 @@ mod tests {
         let error =
             query("sweep", &filter, &Columns::none("sweep", "run")).unwrap_err().to_string();
         assert_eq!(error, "--tier cannot be used here: `sweep` has no column for it");
-    }
-
-    #[test]
-    fn globs() {
-        for (pattern, text, expected) in [
-            ("argus*", "argus-scaling3", true),
-            ("*scal*3", "argus-scaling3", true),
-            ("*", "", true),
-            ("?", "", false),
-            ("Q0?", "Q01", true),
-            ("Q0?", "Q011", false),
-            ("*ab", "aab", true),
-            ("a*b*c", "abxbc", true),
-            ("a*b*c", "abxb", false),
-            ("argus", "argus", true),
-            ("argus", "argus-", false),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
-        }
     }
 }

@@ -49,7 +49,7 @@ pub use resources::resources_page;
 pub use robust::robust_page;
 pub use rows::{Form, rows_grid, write_rows};
 pub use sink::{Sink, release};
-pub use stamp::{Stamp, footnotes, inputs_sha256, short, stamped};
+pub use stamp::{Stamp, footnotes, inputs_sha256, method_notes, short, stamped};
 pub use tiers::tiers_page;
 pub use verdicts::verdicts_page;
 pub use view::View;

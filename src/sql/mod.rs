@@ -7,6 +7,7 @@
 mod catalog;
 mod error;
 mod functions;
+mod glob;
 pub mod hypotheses;
 mod rules;
 mod session;
@@ -14,6 +15,7 @@ mod table;
 mod views;
 
 pub use error::SqlError;
+pub use glob::{is_glob, matches};
 pub use session::{
     Answer, Judged, Options, Relation, RelationColumn, RelationKind, Rows, Session, view_sql,
 };
