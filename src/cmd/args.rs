@@ -55,6 +55,22 @@ impl StoreArgs {
     }
 }
 
+impl Global {
+    /// The same options with another rule.
+    pub fn with_rule(&self, protocol: Option<PathBuf>, flags: &RuleFlags) -> Self {
+        let mut global = self.clone();
+        global.rule = RuleArgs {
+            protocol,
+            tie_floor: flags.tie_floor,
+            confidence: flags.confidence,
+            error_ceiling: flags.error_ceiling,
+            guard_max: flags.guard_max,
+            estimator: flags.estimator,
+        };
+        global
+    }
+}
+
 /// How cells are judged, where it is not as the protocol says.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rule")]

@@ -10,6 +10,7 @@ use super::args::Global;
 use super::output::Output;
 use super::{Answer, session};
 use crate::report::{View, hypotheses_page, stamped};
+use crate::sql::Session;
 use crate::sql::hypotheses::{Judgement, Outcome, judge, query_of};
 
 const EXAMPLES: &str = "\
@@ -49,16 +50,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     if selected.protocol.hypotheses.is_empty() {
         bail!("the protocol of run {run} states no hypothesis ({})", selected.source);
     }
-    let judgements = selected
-        .protocol
-        .hypotheses
-        .iter()
-        .map(|hypothesis| {
-            let sql = query_of(hypothesis, global.store.queries.as_deref())?;
-            judge(&session, &run, hypothesis, &sql)
-                .with_context(|| format!("hypothesis {}", hypothesis.id))
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let judgements = judgements(global, &session, &run)?;
 
     let mut stamps = session::stamps(&session);
     stamps.retain(|stamp| stamp.run == run);
@@ -73,6 +65,27 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     }
     let all_hold = judgements.iter().all(|judgement| judgement.outcome == Outcome::Holds);
     Ok(Answer::of(all_hold || !args.check))
+}
+
+/// The predictions of a run's protocol, judged; none where it states none.
+pub(super) fn judgements(global: &Global, session: &Session, run: &str) -> Result<Vec<Judgement>> {
+    let judged = session.judged().iter().find(|judged| judged.run == run);
+    let hypotheses = judged.map_or(&[][..], |judged| &judged.selected.protocol.hypotheses);
+    hypotheses
+        .iter()
+        .map(|hypothesis| {
+            let sql = query_of(hypothesis, global.store.queries.as_deref())?;
+            judge(session, run, hypothesis, &sql)
+                .with_context(|| format!("hypothesis {}", hypothesis.id))
+        })
+        .collect()
+}
+
+/// The other runs that the predictions of a run's protocol name.
+pub(super) fn runs(session: &Session, run: &str) -> Vec<String> {
+    let judged = session.judged().iter().find(|judged| judged.run == run);
+    let hypotheses = judged.map_or(&[][..], |judged| &judged.selected.protocol.hypotheses);
+    hypotheses.iter().flat_map(|hypothesis| hypothesis.runs.clone()).collect()
 }
 
 /// One row per part.

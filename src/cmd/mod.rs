@@ -33,6 +33,7 @@ mod pair;
 mod prereg;
 mod protocol;
 mod remove;
+mod report;
 mod reproduce;
 mod resources;
 mod runs;
@@ -96,6 +97,7 @@ enum Command {
     Bursts(bursts::Args),
     Classify(classify::Args),
     Anomalies(anomalies::Args),
+    Report(report::Args),
     Sql(sql::Args),
     Check(check::Args),
     Remove(remove::Args),
@@ -139,6 +141,7 @@ impl Command {
             Self::Bursts(args) => bursts::run(args, global),
             Self::Classify(args) => classify::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),
+            Self::Report(args) => report::run(args, global),
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),
             Self::Remove(args) => remove::run(args, global),

@@ -80,7 +80,7 @@ impl Asked {
 }
 
 /// In what two runs differ, as far as the store knows.
-fn compare(session: &Session, a: &str, b: &str) -> Result<Vec<Difference>> {
+pub(super) fn compare(session: &Session, a: &str, b: &str) -> Result<Vec<Difference>> {
     let runs = session::view(session, "runs", "SELECT * FROM runs")?;
     let workers = session::view(
         session,

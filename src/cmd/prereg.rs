@@ -1,6 +1,6 @@
 //! `tapstat prereg`: whether the protocol was frozen before it was measured by.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::args::{Global, OneRun};
 use super::output::Output;
 use super::{Answer, session};
 use crate::protocol::prereg::{
-    Claim, Measurement, ResumeEntry, Start, StartBasis, Verdict, examine,
+    Claim, Examination, Measurement, ResumeEntry, Start, StartBasis, Verdict, examine,
 };
 use crate::protocol::{Prereg, Protocol};
 use crate::report::prereg_page;
@@ -84,6 +84,29 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let output = Output::open(&global.output)?;
     output.document(&prereg_page(&examination), &examination)?;
     Ok(Answer::of(examination.verdict == Verdict::Frozen))
+}
+
+/// The pre-registration of a session's one run, in that repository; nothing
+/// where its protocol names no tag.
+pub(super) fn examination(
+    session: &Session,
+    run: &str,
+    repository: &Path,
+) -> Result<Option<Examination>> {
+    let judged = session.judged().iter().find(|judged| judged.run == run);
+    let prereg = judged.and_then(|judged| judged.selected.protocol.prereg.clone());
+    let Some(Prereg { r#ref, commit, paths }) = prereg.filter(|prereg| !prereg.r#ref.is_empty())
+    else {
+        return Ok(None);
+    };
+    let measurement = measurement(session, run.to_owned())?;
+    Ok(Some(examine(&Claim {
+        repository,
+        reference: &r#ref,
+        commit: commit.as_deref(),
+        paths: &paths,
+        run: Some(&measurement),
+    })?))
 }
 
 /// What a run recorded, from the store.

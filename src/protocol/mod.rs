@@ -7,6 +7,8 @@ pub mod prereg;
 mod rule;
 mod select;
 
-pub use file::{Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, ReportText, Window, Workload};
+pub use file::{
+    Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, ReportText, Window, Workload,
+};
 pub use rule::{Estimator, Rule, RuleFlags};
 pub use select::{Measured, Selected, select, shipped, shipped_texts};

@@ -65,7 +65,7 @@ pub fn select(
     flags: &RuleFlags,
 ) -> Result<Selected, ProtocolError> {
     let (protocol, source) = if let Some(path) = given {
-        (Protocol::read(path)?, path.display().to_string())
+        (Protocol::read(path)?, named(path))
     } else if let Some(text) = brought {
         (Protocol::parse(text, "protocol.toml of the run")?, "protocol.toml of the run".to_owned())
     } else if let Some((name, protocol)) =
@@ -87,6 +87,15 @@ pub fn select(
     let source =
         if changed.is_empty() { source } else { format!("{source}, with {}", changed.join(", ")) };
     Ok(Selected { protocol, rule, source })
+}
+
+/// A protocol file as output names it: where it lies on this machine is nobody
+/// else's business, so that of a full path only the file is named.
+fn named(path: &Path) -> String {
+    match path.file_name() {
+        Some(name) if path.is_absolute() => name.to_string_lossy().into_owned(),
+        _ => path.display().to_string(),
+    }
 }
 
 /// Whether a protocol promises just the targets and tiers that were measured.

@@ -89,6 +89,10 @@ pub enum ReportError {
         format: &'static str,
     },
 
+    /// A folder that is not a report's.
+    #[error("{}: it has files, and no report.json: expected an empty folder, or that of an earlier report", .0.display())]
+    NoReport(PathBuf),
+
     /// A page could not be made from its template.
     #[error("the page cannot be made: {0}")]
     Template(String),

@@ -148,12 +148,12 @@ impl Data {
             }
         }
         let of = |run: &String| stamps.iter().find(|stamp| stamp.run == *run).cloned();
-        let inputs = |run: &String| {
-            Some((run.clone(), session.store().manifest(run)?.inputs.clone()))
-        };
-        let targets = session.judged().iter().map(|judged| {
-            (judged.run.clone(), judged.targets.keys().cloned().collect::<Vec<_>>())
-        });
+        let inputs =
+            |run: &String| Some((run.clone(), session.store().manifest(run)?.inputs.clone()));
+        let targets = session
+            .judged()
+            .iter()
+            .map(|judged| (judged.run.clone(), judged.targets.keys().cloned().collect::<Vec<_>>()));
         let notes = ask(session, "notes", run, "name")?;
         Ok(Self {
             run: run.to_owned(),
@@ -178,7 +178,12 @@ impl Data {
             )?
             .names("cell")?,
             gates: ask(session, "gates", run, "try_cast(tier AS DOUBLE), tier, target")?,
-            agreement: ask(session, "agreement", run, "try_cast(tier AS DOUBLE), tier, query_class")?,
+            agreement: ask(
+                session,
+                "agreement",
+                run,
+                "try_cast(tier AS DOUBLE), tier, query_class",
+            )?,
             resources: resources::read(&ask(
                 session,
                 "resource_cells",
@@ -238,7 +243,9 @@ impl Data {
             against: pairings(session, against, |other| {
                 ("reproduce", format!("reproduce('{other}', '{run}')"))
             })?,
-            shift: pairings(session, shift, |other| ("shift", format!("shift('{run}', '{other}')")))?,
+            shift: pairings(session, shift, |other| {
+                ("shift", format!("shift('{run}', '{other}')"))
+            })?,
             judgements,
             registration,
             figures,
@@ -249,6 +256,12 @@ impl Data {
     /// The stamp of the run itself.
     pub(super) fn stamp(&self) -> Option<&Stamp> {
         self.stamps.iter().find(|stamp| stamp.run == self.run)
+    }
+
+    /// Whether the report shows any figure.
+    pub fn has_pictures(&self) -> bool {
+        let of_pairs = self.against.iter().filter_map(|pairing| pairing.beside.figure.as_ref());
+        self.figures.iter().chain(of_pairs).any(|drawn| matches!(drawn, Drawn::Picture(_)))
     }
 
     /// The figure of that name, or why there is none.
@@ -287,8 +300,7 @@ fn pairings(
         let sql = format!(
             "SELECT * FROM {call} ORDER BY {order}, response_format, query_class, concurrency"
         );
-        let results =
-            (name == "shift").then(|| Results::read(session, &beside.run)).transpose()?;
+        let results = (name == "shift").then(|| Results::read(session, &beside.run)).transpose()?;
         Ok(Pairing { rows: query(session, name, &sql)?, results, beside })
     });
     pairings.collect()

@@ -65,7 +65,10 @@ fn deeper(text: &str, range: &Range<usize>, level: usize) -> Option<(Range<usize
     let end = range.start + heading.trim_end().len();
     let title = title.join(" ");
     // Raw HTML in it is escaped here, since this edit takes the whole of it.
-    Some((range.start..end, format!("{marks} {}", title.replace('<', "&lt;").replace("![", "\\!["))))
+    Some((
+        range.start..end,
+        format!("{marks} {}", title.replace('<', "&lt;").replace("![", "\\![")),
+    ))
 }
 
 /// The text as HTML, under a heading of `level`.
@@ -107,7 +110,8 @@ pub(super) fn to_html(text: &str, level: usize) -> String {
             // Alignment is an attribute that the page's policy forbids.
             Event::Start(Tag::Table(_)) => {
                 events.push(Event::Html(
-                    "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"table\">".into(),
+                    "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"table\">"
+                        .into(),
                 ));
                 events.push(Event::Start(Tag::Table(Vec::new())));
             }
@@ -135,8 +139,7 @@ fn at(level: usize) -> HeadingLevel {
 
 /// Whether a link goes to a page or a place, and runs nothing.
 fn is_safe(target: &str) -> bool {
-    let target: String =
-        target.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    let target: String = target.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
     let scheme = target.split(['/', '?', '#']).next().and_then(|head| head.split_once(':'));
     scheme.is_none_or(|(scheme, _)| {
         ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
@@ -187,7 +190,9 @@ mod tests {
 
     #[test]
     fn links_that_run_something() {
-        for target in ["javascript:x", "JavaScript:x", " java\nscript:x", "data:text/html,x", "vbscript:x"] {
+        for target in
+            ["javascript:x", "JavaScript:x", " java\nscript:x", "data:text/html,x", "vbscript:x"]
+        {
             assert!(!is_safe(target), "{target}");
         }
         for target in ["https://x", "x.md", "#a", "a/b:c", "?q=a:b", "mailto:a@b"] {

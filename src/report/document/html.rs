@@ -150,7 +150,8 @@ pub(super) fn render(document: &Document, fonts: &str) -> Result<String, ReportE
 
 /// What the page may do: its own style and script, nothing from anywhere.
 fn policy(style: &str, script: &str, sections: &[Section]) -> String {
-    let source = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text.as_bytes())));
+    let source =
+        |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text.as_bytes())));
     let pictures = sections.iter().flat_map(|section| &section.blocks);
     let mut styles = vec![source(style)];
     for block in pictures {
@@ -398,7 +399,13 @@ fn cells<'a>(
                 class,
                 // Of a winner's cells, the first has the sign.
                 symbol: match cell.tone {
-                    _ if won => if first { "▲" } else { "" },
+                    _ if won => {
+                        if first {
+                            "▲"
+                        } else {
+                            ""
+                        }
+                    }
                     _ if facet_of(name) != Some(Facet::Verdict) => "",
                     Tone::Good => "▲",
                     Tone::Even => "=",
@@ -453,8 +460,7 @@ mod tests {
 
     #[test]
     fn values_to_filter_by() {
-        let servers =
-            [("a-1".to_owned(), "a".to_owned()), ("a-2".to_owned(), "a".to_owned())];
+        let servers = [("a-1".to_owned(), "a".to_owned()), ("a-2".to_owned(), "a".to_owned())];
         let values = |facet, text| values_of(facet, text, &servers);
         assert_eq!(values(Facet::Tier, "— → 8"), ["8"]);
         assert_eq!(values(Facet::Target, "a"), ["a-1", "a-2"]);

@@ -31,7 +31,8 @@ fn block(block: &Block) -> String {
         Block::Code(lines) => code(lines),
         Block::Picture(picture) => {
             let alt = plain_markdown(&picture.alt, "\\*[]~`").replace('\n', " ");
-            let mut text = format!("![{alt}]({})\n\n*{}*\n", picture.path(), sentence(&picture.title));
+            let mut text =
+                format!("![{alt}]({})\n\n*{}*\n", picture.path(), sentence(&picture.title));
             if !picture.notes.is_empty() {
                 text += &format!("\n{}", list(&picture.notes));
             }

@@ -4,17 +4,21 @@
 //! and HTML are two ways to write it down.
 
 mod data;
+mod folder;
 mod foreign;
 mod html;
 mod markdown;
 mod model;
+mod provenance;
 mod sections;
 mod tables;
 
 use std::collections::BTreeMap;
 
 pub use data::{Beside, Data, DocumentError, Extras, Registration};
+pub use folder::{Fault, faults, write};
 pub use model::{Drawn, Picture};
+pub use provenance::{PROVENANCE, Provenance, Rule, Source};
 pub use tables::tables;
 
 /// The files of a report, by their paths in its folder.

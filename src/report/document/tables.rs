@@ -57,7 +57,11 @@ enum Kind {
 pub fn tables(session: &Session, run: &str) -> Result<Files, DocumentError> {
     use Kind::{Flag, Float, Int, Text, Whole};
     let mut files = Files::new();
-    let rungs = query(session, "rungs", &format!("SELECT * FROM rungs AS r WHERE run = '{run}' ORDER BY {ORDER}"))?;
+    let rungs = query(
+        session,
+        "rungs",
+        &format!("SELECT * FROM rungs AS r WHERE run = '{run}' ORDER BY {ORDER}"),
+    )?;
     let extra = extra(&rungs)?;
     let tiers = rungs.texts("tier")?.iter().any(Option::is_some);
     let mut columns = vec![
@@ -120,11 +124,8 @@ pub fn tables(session: &Session, run: &str) -> Result<Files, DocumentError> {
             }
         }
     }
-    let protocol = query(
-        session,
-        "protocols",
-        &format!("SELECT toml FROM protocols WHERE run = '{run}'"),
-    )?;
+    let protocol =
+        query(session, "protocols", &format!("SELECT toml FROM protocols WHERE run = '{run}'"))?;
     if let Some(toml) = protocol.texts("toml")?.into_iter().flatten().next() {
         files.insert("protocol.toml".to_owned(), toml.into_bytes());
     }
@@ -157,9 +158,11 @@ fn csv(view: &View, columns: &[(&str, &str, Kind)]) -> Result<Vec<u8>, ReportErr
             }))
         };
         texts.push(match kind {
-            Kind::Text => {
-                view.texts(name)?.into_iter().map(|text| or_empty(text.map(|text| quoted(&text)))).collect()
-            }
+            Kind::Text => view
+                .texts(name)?
+                .into_iter()
+                .map(|text| or_empty(text.map(|text| quoted(&text))))
+                .collect(),
             Kind::Int => {
                 let ints = view.ints(name)?.into_iter();
                 ints.map(|value| or_empty(value.map(|value| value.to_string()))).collect()
@@ -192,10 +195,8 @@ fn published(
 ) -> Result<View, DocumentError> {
     let columns = crate::store::schema::table(table).map_or(&[][..], |table| table.columns);
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    let sql = format!(
-        "SELECT {} FROM {table} WHERE run = '{run}' ORDER BY {order}",
-        names.join(", ")
-    );
+    let sql =
+        format!("SELECT {} FROM {table} WHERE run = '{run}' ORDER BY {order}", names.join(", "));
     query(session, table, &sql)
 }
 

@@ -14,9 +14,9 @@ pub use self::error::IngestError;
 use super::manifest::{Contents, Manifest};
 use super::rows;
 use super::schema::{
-    AgreementRow, EventRow, GateRow, NoteRow, PinRow, ProtocolRow, PublishedBurstRow, PublishedCellRow,
-    PublishedInstanceScalingRow, PublishedResourceCellRow, PublishedRungResourceRow,
-    PublishedSweepRow, RunRow, RungRow,
+    AgreementRow, EventRow, GateRow, NoteRow, PinRow, ProtocolRow, PublishedBurstRow,
+    PublishedCellRow, PublishedInstanceScalingRow, PublishedResourceCellRow,
+    PublishedRungResourceRow, PublishedSweepRow, RunRow, RungRow,
 };
 use super::{Staging, Store, StoreError};
 use crate::raw::{self, Hasher, Place, Published, Run, RunDir, Warning};

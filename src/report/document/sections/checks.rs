@@ -36,7 +36,8 @@ pub(super) fn registration(data: &Data) -> Section {
                 "Not examined: the report was made without the repository that the protocol was committed to (`--repo DIR`).",
             );
             if let Some(prereg) = &data.selected.protocol.prereg {
-                let at = prereg.commit.as_ref().map(|commit| format!(", on record at commit {commit}"));
+                let at =
+                    prereg.commit.as_ref().map(|commit| format!(", on record at commit {commit}"));
                 section.text(format!(
                     "The protocol says that it was registered by `{}`{}, with these paths; `tapstat prereg --repo DIR --run {}` compares them with what was measured:",
                     prereg.r#ref,

@@ -9,11 +9,8 @@ use crate::protocol::prereg::Verdict;
 
 pub(super) fn section(data: &Data) -> Result<Section, ReportError> {
     let mut section = Section::new("claims", "Claims");
-    let pins = if data.manifest.rows("pins") > 0 {
-        ", under the recorded resource pins"
-    } else {
-        ""
-    };
+    let pins =
+        if data.manifest.rows("pins") > 0 { ", under the recorded resource pins" } else { "" };
     section.text(format!(
         "This run may claim the relative behaviour of these versions, on this hardware, on this \
          corpus, as deployed by their own documentation{pins}: nothing else."
@@ -81,7 +78,8 @@ fn limits(data: &Data) -> Vec<String> {
         ));
     }
     if !cells.is_empty() && data.manifest.contents.targets.len() < 2 {
-        limits.push("There is one target: nothing is compared, and there is no verdict.".to_owned());
+        limits
+            .push("There is one target: nothing is compared, and there is no verdict.".to_owned());
     }
     if verdicts.iter().any(|row| row.reason == "guard unknown") {
         limits.push(

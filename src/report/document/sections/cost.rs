@@ -62,7 +62,11 @@ fn against_least(costs: &Costs) -> Grid {
         ("b, per MiB", Align::Right),
     ]);
     for (target, (a, b)) in costs {
-        grid.push(vec![target.as_str().into(), times(*a, least_a).into(), times(*b, least_b).into()]);
+        grid.push(vec![
+            target.as_str().into(),
+            times(*a, least_a).into(),
+            times(*b, least_b).into(),
+        ]);
     }
     grid
 }

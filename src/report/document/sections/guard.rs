@@ -1,9 +1,9 @@
 //! What the generator's guard voided, and what it only came near to.
 
+use super::super::super::ReportError;
 use super::super::super::figure::{self, counted};
 use super::super::super::grid::{Align, Cell, Grid, MISSING};
 use super::super::super::place::Place;
-use super::super::super::ReportError;
 use super::super::data::{Data, Results};
 use super::super::model::Section;
 
@@ -63,7 +63,9 @@ pub(super) fn voided(data: &Data) -> Result<Section, ReportError> {
         let least = cell.peaks.iter().copied().reduce(f64::min);
         let most = cell.peaks.iter().copied().reduce(f64::max);
         let peak = match (least, most) {
-            (Some(least), Some(most)) if least < most => format!("{} – {}", peak(least), peak(most)),
+            (Some(least), Some(most)) if least < most => {
+                format!("{} – {}", peak(least), peak(most))
+            }
             (_, most) => most.map_or_else(|| MISSING.to_owned(), peak),
         };
         let voided = format!("{} of {}", cell.voided, cell.rungs);
@@ -137,7 +139,8 @@ fn sentence(data: &Data, cells: &[Watched]) -> Result<String, ReportError> {
         )
     };
     if voided > 0 && unknown > 0 {
-        text += &format!(" Of {}, nothing says whether the guard was quiet.", counted(unknown, "rung"));
+        text +=
+            &format!(" Of {}, nothing says whether the guard was quiet.", counted(unknown, "rung"));
     }
     let most = cells.iter().filter_map(|cell| cell.peak).reduce(f64::max);
     if let Some(most) = most {

@@ -1,9 +1,7 @@
 //! Instances of one server, and an autoscaler: what more of it gave.
 
 use super::super::super::page::Page;
-use super::super::super::{
-    ReportError, bursts_page, classify_page, scaling_page, sweep_page,
-};
+use super::super::super::{ReportError, bursts_page, classify_page, scaling_page, sweep_page};
 use super::super::data::Data;
 use super::super::model::Section;
 

@@ -59,11 +59,11 @@ impl Facts {
 }
 
 fn compared(data: &Data) -> Result<Grid, ReportError> {
-    let text = |column| {
-        Ok::<_, ReportError>(data.facts.texts(column)?.into_iter().flatten().next())
-    };
+    let text =
+        |column| Ok::<_, ReportError>(data.facts.texts(column)?.into_iter().flatten().next());
     let int = |column| Ok::<_, ReportError>(data.facts.ints(column)?.into_iter().flatten().next());
-    let time = |column| Ok::<_, ReportError>(data.facts.floats(column)?.into_iter().flatten().next());
+    let time =
+        |column| Ok::<_, ReportError>(data.facts.floats(column)?.into_iter().flatten().next());
     let mut facts = Facts::new();
     facts.maybe("campaign", text("label")?);
     let targets = &data.manifest.contents.targets;
@@ -152,9 +152,8 @@ fn protocol(data: &Data) -> Grid {
     facts.push("from", data.stamp().map_or_else(String::new, |stamp| stamp.source.clone()));
     let promised = [grid.targets.len(), grid.classes.len(), grid.formats.len()];
     if promised.iter().all(|count| *count > 0) {
-        let cells = promised.iter().product::<usize>()
-            * grid.tiers.len().max(1)
-            * grid.concurrencies.len();
+        let cells =
+            promised.iter().product::<usize>() * grid.tiers.len().max(1) * grid.concurrencies.len();
         let rungs = grid.repetitions.map_or(0, |n| usize::try_from(n).unwrap_or(0)) * cells;
         facts.push("promised", format!("{}, {}", counted(cells, "cell"), counted(rungs, "rung")));
         let lacks = match data.missing.len() {
@@ -204,17 +203,12 @@ fn rule(data: &Data) -> String {
 
 /// The line that names where the run came from.
 pub(super) fn environment(data: &Data) -> Result<String, ReportError> {
-    let text = |column| {
-        Ok::<_, ReportError>(data.facts.texts(column)?.into_iter().flatten().next())
-    };
+    let text =
+        |column| Ok::<_, ReportError>(data.facts.texts(column)?.into_iter().flatten().next());
     let or = |text: Option<String>| text.unwrap_or_else(|| MISSING.to_owned());
     let commit = text("git_sha")?.map(|sha| sha.get(..8).unwrap_or(&sha).to_owned());
-    let corpus = text("corpus_sha256")?.map(|sha| format!("{}…", short(&sha).get(..12).unwrap_or(&sha)));
+    let corpus =
+        text("corpus_sha256")?.map(|sha| format!("{}…", short(&sha).get(..12).unwrap_or(&sha)));
     let seed = data.facts.ints("seed")?.into_iter().flatten().next();
-    Ok(format!(
-        "Environment: commit {}, seed {}, corpus {}.",
-        or(commit),
-        whole(seed),
-        or(corpus)
-    ))
+    Ok(format!("Environment: commit {}, seed {}, corpus {}.", or(commit), whole(seed), or(corpus)))
 }

@@ -10,12 +10,8 @@ use super::classes;
 
 /// A section for each tier; one for all where there are none.
 pub(super) fn sections(data: &Data) -> Result<Vec<Section>, ReportError> {
-    let verdicts = verdicts::tables(
-        &data.results.cells,
-        &data.results.verdicts,
-        &data.targets,
-        &data.stamps,
-    )?;
+    let verdicts =
+        verdicts::tables(&data.results.cells, &data.results.verdicts, &data.targets, &data.stamps)?;
     let used = resources::tables(&data.resources, &data.targets)?;
     let mix = resources::mix(&data.resources, &data.run);
     let mut sections = Vec::new();
@@ -152,7 +148,9 @@ fn gates(
         ]);
     }
     if grid.is_empty() {
-        section.empty("No gates are recorded: nothing says what the services declare, or what taplint found.");
+        section.empty(
+            "No gates are recorded: nothing says what the services declare, or what taplint found.",
+        );
     } else {
         section.table(format!("Gates{suffix}"), grid);
     }
@@ -207,8 +205,7 @@ pub(super) fn of_other(
     run: &str,
     results: &Results,
 ) -> Result<(), ReportError> {
-    let tables =
-        verdicts::tables(&results.cells, &results.verdicts, &data.targets, &data.stamps)?;
+    let tables = verdicts::tables(&results.cells, &results.verdicts, &data.targets, &data.stamps)?;
     for (place, grid) in tables {
         let title = place.heading.unwrap_or_else(|| "throughput and latency".to_owned());
         section.heading(format!("verdicts within {run}: {title}"));

@@ -1,9 +1,9 @@
 //! What more hardware changed: throughput, cores and CPU time by tier.
 
+use super::super::super::cells::CellRow;
 use super::super::super::figure;
 use super::super::super::grid::{Align, Cell, Grid, MISSING};
 use super::super::super::resources::ResourceRow;
-use super::super::super::cells::CellRow;
 use super::super::super::{ReportError, tiers_page};
 use super::super::data::Data;
 use super::super::model::Section;
@@ -18,12 +18,8 @@ pub(super) fn section(data: &Data) -> Result<Option<Section>, ReportError> {
     }
     let mut section = Section::new("tiers", "From tier to tier");
     let is_mix = data.results.cells.iter().any(|cell| cell.place.class == MIX);
-    let cells: Vec<&CellRow> = data
-        .results
-        .cells
-        .iter()
-        .filter(|cell| !is_mix || cell.place.class == MIX)
-        .collect();
+    let cells: Vec<&CellRow> =
+        data.results.cells.iter().filter(|cell| !is_mix || cell.place.class == MIX).collect();
     let title = if is_mix {
         "throughput, cores used and CPU time per request by tier (mix)"
     } else {

@@ -63,11 +63,8 @@ pub(super) fn reproduce(data: &Data) -> Result<Section, ReportError> {
         section.code(commands.clone());
     }
     section.heading("make this report again");
-    let mut lines: Vec<String> = data
-        .inputs
-        .iter()
-        .map(|(run, _)| format!("tapstat ingest {run}"))
-        .collect();
+    let mut lines: Vec<String> =
+        data.inputs.iter().map(|(run, _)| format!("tapstat ingest {run}")).collect();
     lines.push(format!("{} --output report", data.command));
     lines.push("tapstat report --check report".to_owned());
     section.code(lines);
