@@ -202,10 +202,9 @@ impl Data {
                 session,
                 "rungs",
                 &format!(
-                    "SELECT target, query_class, response_format, avg(mean_response_bytes) AS bytes \
+                    "SELECT query_class, avg(mean_response_bytes) AS bytes \
                      FROM rungs WHERE run = '{run}' AND mean_response_bytes IS NOT NULL \
-                     GROUP BY target, query_class, response_format \
-                     ORDER BY query_class, response_format, target"
+                     GROUP BY query_class ORDER BY query_class"
                 ),
             )?,
             scaling: ask(

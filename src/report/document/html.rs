@@ -58,7 +58,7 @@ enum BlockContext<'a> {
     Notes { lines: Vec<String> },
     Code { text: String },
     Foreign { html: String },
-    Picture { name: &'a str, title: &'a str, alt: &'a str, svg: &'a str, notes: Vec<String> },
+    Picture { name: &'a str, title: &'a str, alt: &'a str, svg: String, notes: Vec<String> },
     Table(TableContext<'a>),
 }
 
@@ -168,6 +168,26 @@ fn policy(style: &str, script: &str, sections: &[Section]) -> String {
     )
 }
 
+/// A picture whose styles are attributes, which the page's policy allows: it
+/// forbids `style`, of which only what an attribute can say is kept. How large
+/// the picture is, the page's own style sheet says.
+fn without_style(svg: &str) -> String {
+    const KEPT: [&str; 4] = ["fill", "stroke", "fill-opacity", "stroke-opacity"];
+    let mut parts = svg.split(" style=\"");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (style, rest) = part.split_once('"').unwrap_or((part, ""));
+        for declaration in style.split(';') {
+            let Some((name, value)) = declaration.split_once(':') else { continue };
+            if KEPT.contains(&name.trim()) {
+                plain += &format!(" {}=\"{}\"", name.trim(), value.trim());
+            }
+        }
+        plain += rest;
+    }
+    plain
+}
+
 /// The style sheets within a picture.
 fn styles_of(svg: &str) -> impl Iterator<Item = &str> {
     svg.split("<style").skip(1).filter_map(|rest| {
@@ -259,7 +279,7 @@ fn block_context<'a>(
             name: &picture.name,
             title: &picture.title,
             alt: &picture.alt,
-            svg: &picture.inline,
+            svg: without_style(&picture.inline),
             notes: lines(&picture.notes),
         },
         Block::Table(table) => BlockContext::Table(table_context(table, None, servers, seen)),
@@ -466,6 +486,15 @@ mod tests {
         assert_eq!(values(Facet::Target, "a"), ["a-1", "a-2"]);
         assert_eq!(values(Facet::Target, "a-1"), ["a-1"]);
         assert_eq!(values(Facet::Verdict, "—"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_style_of_a_picture_is_the_pages() {
+        let svg =
+            "<svg a=\"1\" style=\"width:100%\" b=\"2\"><g style=\"fill:var(--x,#fff);x:y\"/></svg>";
+        let plain = "<svg a=\"1\" b=\"2\"><g fill=\"var(--x,#fff)\"/></svg>";
+        assert_eq!(without_style(svg), plain);
+        assert_eq!(without_style("<svg/>"), "<svg/>");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::Files;
 use super::data::{DocumentError, query};
 use crate::sql::Session;
 
-/// The order of published rows: by their keys as text.
-const ORDER: &str = "r.target, r.tier, r.query_class, r.response_format, \
+/// The order of published rows: by the names of their files.
+const ORDER: &str = "r.tier, r.target, r.response_format, r.query_class, \
                      CAST(r.concurrency AS VARCHAR), r.instances, r.loops, r.mode, r.loop, \
                      r.offered_rps, r.repetition";
 

@@ -35,7 +35,7 @@ pub(super) fn section(data: &Data) -> Result<Section, ReportError> {
         section.heading("by class");
         section.table("What a response costs the client, by class", grid);
         section.notes(vec![
-            "per request is a, for the response b × its mean size, of the fit above; not measured class by class".to_owned(),
+            "response: b × the mean size of the class's responses; request: a + that; by the fit, not measured class by class".to_owned(),
         ]);
     }
     Ok(section)
@@ -71,31 +71,28 @@ fn against_least(costs: &Costs) -> Grid {
     grid
 }
 
+/// What a response of each class costs by the fit, target by target.
 fn by_class(data: &Data, costs: &Costs) -> Result<Grid, ReportError> {
-    let view = &data.responses;
-    let (targets, classes) = (view.names("target")?, view.names("query_class")?);
-    let (formats, bytes) = (view.names("response_format")?, view.floats("bytes")?);
-    let mut grid = Grid::new([
-        ("class", Align::Left),
-        ("format", Align::Left),
-        ("target", Align::Left),
-        ("mean response (MiB)", Align::Right),
-        ("per request (ms)", Align::Right),
-        ("for the response (ms)", Align::Right),
-        ("together (ms)", Align::Right),
-    ]);
-    for row in 0..view.len() {
-        let Some((a, b)) = costs.get(&targets[row]) else { continue };
-        let mib = bytes[row].map(|bytes| bytes / MIB);
-        let of_response = mib.map(|mib| 1e3 * b * mib);
-        let mut cells: Vec<Cell> =
-            [&classes[row], &formats[row], &targets[row]].map(|text| text.as_str().into()).into();
-        cells.extend([
-            Cell::from(figure::fixed(mib, 3)),
-            figure::fixed(Some(1e3 * a), 2).into(),
-            figure::fixed(of_response, 2).into(),
-            figure::fixed(of_response.map(|of_response| 1e3 * a + of_response), 2).into(),
-        ]);
+    let (classes, bytes) = (data.responses.names("query_class")?, data.responses.floats("bytes")?);
+    let mut header =
+        vec![("class".to_owned(), Align::Left), ("mean response (MiB)".to_owned(), Align::Right)];
+    for target in costs.keys() {
+        header.push((format!("{target} response (ms)"), Align::Right));
+        header.push((format!("{target} request (ms)"), Align::Right));
+    }
+    let mut grid = Grid::new(header);
+    for (index, target) in costs.keys().enumerate() {
+        grid.group(2 + 2 * index..4 + 2 * index, target);
+    }
+    for (class, bytes) in classes.iter().zip(bytes) {
+        let mib = bytes.map(|bytes| bytes / MIB);
+        let mut cells: Vec<Cell> = vec![class.as_str().into(), figure::fixed(mib, 2).into()];
+        for (a, b) in costs.values() {
+            let of_response = mib.map(|mib| 1e3 * b * mib);
+            let together = of_response.map(|of_response| 1e3 * a + of_response);
+            cells.push(figure::fixed(of_response, 1).into());
+            cells.push(figure::fixed(together, 1).into());
+        }
         grid.push(cells);
     }
     Ok(grid)

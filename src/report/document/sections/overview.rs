@@ -15,9 +15,18 @@ use crate::protocol::{Estimator, Protocol};
 pub(super) fn section(data: &Data) -> Result<Section, ReportError> {
     let mut section = Section::new("compared", "What was compared, and the protocol");
     section.facts("What was compared", compared(data)?);
+    came_out(&mut section, data);
     section.heading("The protocol");
     section.facts("The protocol", protocol(data));
     section.text(rule(data));
+    section.heading("Where it was measured");
+    section.facts("Where it was measured", environment_facts(data)?);
+    Ok(section)
+}
+
+/// How often each verdict was given, why there is no winner where there is none,
+/// and the two figures that show most of it.
+fn came_out(section: &mut Section, data: &Data) {
     let verdicts: Vec<&VerdictRow> = data.results.verdicts.iter().collect();
     section.heading("What came out");
     if verdicts.is_empty() {
@@ -33,7 +42,6 @@ pub(super) fn section(data: &Data) -> Result<Section, ReportError> {
         section.picture(data.figure("vertical-scaling"));
         section.picture(data.figure("verdicts"));
     }
-    Ok(section)
 }
 
 /// Rows of what and its value; those without a value are left out.
@@ -107,6 +115,14 @@ fn compared(data: &Data) -> Result<Grid, ReportError> {
     facts.maybe("ended", ended.map(|time| utc(time.floor() as i64)));
     let hours = started.zip(ended).map(|(from, to)| (to - from) / 3600.0);
     facts.maybe("took", hours.map(|hours| format!("{hours:.1} h")));
+    Ok(facts.0)
+}
+
+fn environment_facts(data: &Data) -> Result<Grid, ReportError> {
+    let text =
+        |column| Ok::<_, ReportError>(data.facts.texts(column)?.into_iter().flatten().next());
+    let int = |column| Ok::<_, ReportError>(data.facts.ints(column)?.into_iter().flatten().next());
+    let mut facts = Facts::new();
     let dirty = data.facts.flags("git_dirty")?.into_iter().flatten().next();
     let commit = text("git_sha")?.map(|sha| match dirty {
         Some(true) => format!("{sha}, with changes that were not committed"),
