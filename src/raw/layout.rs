@@ -265,7 +265,7 @@ impl RunDir {
 
 /// The files of a run directory, and those in its folders that are read.
 fn list(root: &Path) -> Result<BTreeSet<String>, RawError> {
-    const FOLDERS: [&str; 3] = ["pins", "samples", "summaries"];
+    const FOLDERS: [&str; 4] = ["notes", "pins", "samples", "summaries"];
     let mut files = BTreeSet::new();
     for (name, path) in entries(root)? {
         if path.is_file() {

@@ -16,6 +16,7 @@ mod prereg;
 mod protocol;
 mod published;
 mod readme;
+mod report;
 mod resources;
 mod schemas;
 mod shipped;

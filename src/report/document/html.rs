@@ -20,6 +20,9 @@ const BLOCKS: &str = include_str!("templates/blocks.html");
 const STYLE: &str = include_str!("templates/page.css");
 const SCRIPT: &str = include_str!("templates/page.js");
 
+/// The most characters of a text that is never broken into lines.
+const SHORT: usize = 28;
+
 /// What the template is filled with.
 #[derive(Serialize)]
 struct Context<'a> {
@@ -106,6 +109,8 @@ struct CellContext<'a> {
     starts: bool,
     group: Option<&'a str>,
     class: &'static str,
+    /// Whether it is broken into lines where it must be.
+    long: bool,
     symbol: &'static str,
 }
 
@@ -417,6 +422,7 @@ fn cells<'a>(
                 starts: starts_group(grid, index),
                 group,
                 class,
+                long: cell.text.lines().any(|line| line.chars().count() > SHORT),
                 // Of a winner's cells, the first has the sign.
                 symbol: match cell.tone {
                     _ if won => {
