@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FigureError, Request};
+use super::{Drawn, FigureError, Request};
 use crate::protocol::{Estimator, Rule};
 use crate::report::{Stamp, View, footnotes, method_notes};
 use crate::sql::{Judged, Session, matches};
@@ -289,6 +289,11 @@ pub fn one_place(cells: Vec<Cell>, filter: &Filter) -> Result<Vec<Cell>, FigureE
     let most = |found: &BTreeSet<i64>| found.last().copied();
     let count = one("number of connections", counts, is_chosen, &[32], most)?;
     Ok(cells.into_iter().filter(|cell| Some(cell.place.concurrency) == count).collect())
+}
+
+/// Not a figure, and why.
+pub fn unavailable(why: impl Into<String>) -> Result<Drawn, FigureError> {
+    Ok(Drawn::Unavailable(why.into()))
 }
 
 /// Words joined as a sentence joins them: `a, b and c`.

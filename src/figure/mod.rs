@@ -18,6 +18,13 @@ mod scale;
 mod scene;
 mod svg;
 
+mod client_cost;
+mod instance_scaling;
+mod latency;
+mod reproduction;
+mod resources;
+mod sweep;
+mod verdicts;
 mod vertical_scaling;
 
 use std::fmt;
@@ -170,7 +177,13 @@ pub enum Drawn {
 pub fn draw(name: Name, request: &Request<'_>) -> Result<Drawn, FigureError> {
     match name {
         Name::VerticalScaling => vertical_scaling::draw(request),
-        _ => Ok(Drawn::Unavailable("not drawn yet".to_owned())),
+        Name::Verdicts => verdicts::draw(request),
+        Name::ClientCost => client_cost::draw(request),
+        Name::Reproduction => reproduction::draw(request),
+        Name::Latency => latency::draw(request),
+        Name::Resources => resources::draw(request),
+        Name::InstanceScaling => instance_scaling::draw(request),
+        Name::Sweep => sweep::draw(request),
     }
 }
 

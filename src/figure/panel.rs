@@ -160,8 +160,7 @@ pub fn draw_ends(canvas: &Canvas<'_>, plot: Rect, mut ends: Vec<End>) {
     for (end, y) in ends.iter().zip(middles) {
         let x = plot.right + LABEL_ROOM;
         if (y - end.at.1).abs() > 12 {
-            let knee = plot.right + 8;
-            canvas.line(&[(knee, end.at.1), (x - 12, y)], Ink::Series(end.series), 4);
+            canvas.line(&[end.at, (x - 12, y)], Ink::Series(end.series), 4);
         }
         canvas.text((x, y), &end.text, label_look().ink(Ink::Series(end.series)).middle());
     }

@@ -86,7 +86,7 @@ impl Axis {
     pub fn linear(low: f64, high: f64, room: usize) -> Self {
         let (low, high) = if low.is_finite() && high > low { (low, high) } else { (0.0, 1.0) };
         let step = round_step((high - low) / room.max(1) as f64);
-        let (first, last) = ((low / step - 1e-9).floor(), (high / step - 1e-9).ceil());
+        let (first, last) = ((low / step + 1e-9).floor(), (high / step - 1e-9).ceil());
         let count = (last - first).round() as usize;
         let ticks = (0..=count)
             .map(|index| (first + index as f64) * step)

@@ -131,8 +131,8 @@ impl Scene {
         let mut dashed = false;
         for node in document.root_element().children().filter(Node::is_element) {
             let shape = Written { node };
-            if let Some(index) = node.text().and_then(|text| text.strip_prefix(NOTE)) {
-                let index: usize = index.trim().parse().map_err(FigureError::drawing)?;
+            if let Some(index) = shape.content().strip_prefix(NOTE) {
+                let index: usize = index.parse().map_err(FigureError::drawing)?;
                 match &notes[index] {
                     Note::Begin(value, data) => {
                         items.push(Item::Begin(value.clone(), data.clone()))
@@ -165,6 +165,13 @@ struct Written<'a, 'input> {
 impl Written<'_, '_> {
     fn text(&self, name: &str) -> &str {
         self.node.attribute(name).unwrap_or_default()
+    }
+
+    /// The text of a text, which the library puts on a line of its own.
+    fn content(&self) -> &str {
+        let text = self.node.text().unwrap_or_default();
+        let text = text.strip_prefix('\n').unwrap_or(text);
+        text.strip_suffix('\n').unwrap_or(text)
     }
 
     fn number(&self, name: &str) -> Result<f64, FigureError> {
@@ -227,17 +234,16 @@ impl Written<'_, '_> {
     }
 
     fn label(&self) -> Result<Label, FigureError> {
-        let size = self.number("font-size")? * SIZE_FACTOR;
+        let size = self.number("font-size")?;
         let below = match self.text("dy") {
             "0.76em" => CAPS * size,
             "0.5ex" => CAPS * size / 2.0,
             _ => 0.0,
         };
         let (x, y) = (self.whole("x")?, self.whole("y")?);
-        let text = self.node.text().unwrap_or_default();
         Ok(Label {
             at: (x, y + below.round() as i32),
-            text: text.strip_suffix('\n').unwrap_or(text).to_owned(),
+            text: self.content().to_owned(),
             size: size.round() as i32,
             weight: match self.node.attribute("font-weight") {
                 Some(_) => Weight::Semibold,
