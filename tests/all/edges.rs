@@ -262,3 +262,57 @@ fn a_resume_has_its_time_in_the_store() {
     assert_eq!(detail, json!({"t": 1500.5, "git": git}));
     assert_eq!(events[1], (None, json!({"note": "by hand"}).to_string()));
 }
+
+#[test]
+fn a_tie_for_want_of_intervals_is_not_robust() {
+    let sandbox = store_of([paced("a", 1, 100.0), paced("b", 1, 50.0)]);
+    let beside: (String, Option<bool>) =
+        ask_one(&sandbox.session(), "SELECT verdict, robust FROM verdict_robustness");
+    assert_eq!(beside, ("tie".to_owned(), None));
+}
+
+#[test]
+fn the_query_of_a_hypothesis_is_a_name_and_says_true_or_false() {
+    let sandbox = store_of([paced("a", 1, 100.0)]);
+    let folder = sandbox.path("mine/hypotheses");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(sandbox.path("secret.sql"), "root:x:0:0").unwrap();
+    let judge = |query: &str, sql: &str| {
+        let protocol =
+            format!("[[hypothesis]]\nid = \"H\"\nstatement = \"s\"\nquery = \"{query}\"\n");
+        fs::write(sandbox.path("p.toml"), protocol).unwrap();
+        fs::write(folder.join("h.sql"), sql).unwrap();
+        let arguments = ["hypotheses", "--protocol", "p.toml", "--queries", "mine"];
+        let output = sandbox.tapstat(&arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    for query in ["../../secret.sql", "..", ".", "", "/etc/passwd", "x/../h.sql"] {
+        let (code, said) = judge(query, "SELECT 1");
+        assert_eq!(code, 2);
+        assert!(said.contains(&format!("no query file `{query}`")), "{said}");
+    }
+    let holds = |holds: &str| {
+        let sql = format!(
+            "SELECT 'p' AS part, {holds} AS holds, '' AS found, '' AS expected, NULL AS detail"
+        );
+        judge("h.sql", &sql)
+    };
+    assert_eq!(holds("true"), (0, String::new()));
+    assert_eq!(holds("NULL"), (0, String::new()));
+    for wrong in ["'maybe'", "2"] {
+        let (code, said) = holds(wrong);
+        assert_eq!(code, 2);
+        assert!(said.ends_with("h.sql: expected a column `holds` of type Boolean\n"), "{said}");
+    }
+}
+
+#[test]
+fn a_sweep_is_filtered_by_all_that_it_has() {
+    let step = |tier: &str, rps| paced("a", 1, rps).with("instances", 1).with("tier", tier);
+    let sandbox = store_of([step("4", 100.0), step("8", 200.0)]);
+    let output = sandbox.tapstat(&["sweep", "--tier", "8", "--format", "json"]).output().unwrap();
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["rps"]), (1, &json!(200.0)));
+    let page = sandbox.tapstat(&["sweep"]).output().unwrap();
+    assert!(String::from_utf8(page.stdout).unwrap().contains("tier  path"));
+}
