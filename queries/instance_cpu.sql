@@ -66,7 +66,7 @@ named_apis AS (
 placed AS (
   SELECT
     w.run, w.rung, s.container,
-    coalesce(c.is_api OR NOT a.has_api, false) AS is_instance,
+    c.container IS NOT NULL AND (c.is_api OR NOT a.has_api) AS is_instance,
     s.span_s / w.window_s AS coverage,
     CASE
       WHEN NOT s.restarted AND s.span_s > 0 AND s.span_s / w.window_s >= w.min_coverage

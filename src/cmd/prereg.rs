@@ -127,12 +127,14 @@ fn measurement(session: &Session, run: String) -> Result<Measurement> {
     })
 }
 
-/// When measuring began, by the best that the store has.
+/// When measuring began, by the best that the store has. A resume is no
+/// beginning: something was measured before it.
 fn start(session: &Session) -> Result<Option<Start>> {
+    let first_event = format!("SELECT min(t) AS t FROM events WHERE kind <> '{RESUMED}'");
     for (basis, sql) in [
         (StartBasis::Request, "SELECT min(started_at) AS t FROM rungs"),
         (StartBasis::Environment, "SELECT min(started_at) AS t FROM runs"),
-        (StartBasis::Event, "SELECT min(t) AS t FROM events"),
+        (StartBasis::Event, &first_event),
     ] {
         let times = session::view(session, "runs", sql)?.floats("t")?;
         if let Some(time) = times.into_iter().flatten().next() {

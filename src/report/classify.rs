@@ -1,6 +1,6 @@
 //! The page of the command `classify`: what bounds each scenario.
 
-use super::grid::{Align, Cell, Grid, MISSING, Tone};
+use super::grid::{Align, Cell, MISSING, Tone};
 use super::instances::{Tables, times};
 use super::stamp::{Stamp, footnotes};
 use super::{Page, ReportError, View, figure};
@@ -11,7 +11,7 @@ use super::{Page, ReportError, View, figure};
 /// # Errors
 /// If the view lacks a column.
 pub fn classify_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
-    let (runs, classes) = (view.names("run")?, view.names("query_class")?);
+    let classes = view.names("query_class")?;
     let (connections, instances) = (view.ints("concurrency")?, view.ints("instances")?);
     let (bounds, reasons) = (view.names("bound")?, view.names("reason")?);
     let (one, rps) = (view.floats("rps_one")?, view.floats("rps")?);
@@ -30,40 +30,42 @@ pub fn classify_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError>
             None => MISSING.to_owned(),
         })
         .collect();
-    let mut tables = Tables::new(&runs, || {
-        Grid::new([
-            ("scenario", Align::Left),
-            ("c", Align::Right),
-            ("bound", Align::Left),
-            ("N", Align::Right),
-            ("rps of 1", Align::Right),
-            ("rps of N", Align::Right),
-            ("efficiency", Align::Right),
-            ("added", Align::Right),
-            ("vs 1 × N loops", Align::Right),
-            ("cores an instance", Align::Left),
-            ("other process (cores)", Align::Left),
-            ("reason", Align::Left),
-        ])
-    });
+    // Without samples there is nothing to show in them.
+    let with_cpu = cores_one.iter().chain(&cores).chain(&other_cores).any(Option::is_some);
+    let mut columns = vec![
+        ("scenario", Align::Left),
+        ("c", Align::Right),
+        ("bound", Align::Left),
+        ("N", Align::Right),
+        ("rps of 1", Align::Right),
+        ("rps of N", Align::Right),
+        ("efficiency", Align::Right),
+        ("added", Align::Right),
+        ("vs 1 × N loops", Align::Right),
+    ];
+    if with_cpu {
+        columns.push(("cores an instance", Align::Left));
+        columns.push(("other process (cores)", Align::Left));
+    }
+    columns.push(("reason", Align::Left));
+    let mut tables = Tables::new(view, &columns)?;
     for row in 0..view.len() {
-        tables.push(
-            row,
-            vec![
-                classes[row].as_str().into(),
-                figure::whole(connections[row]).into(),
-                Cell::toned(bounds[row].as_str(), tone(&bounds[row])),
-                figure::whole(instances[row]).into(),
-                figure::fixed(one[row], 1).into(),
-                figure::fixed(rps[row], 1).into(),
-                figure::fixed(efficiency[row], 2).into(),
-                figure::fixed(added[row], 2).into(),
-                times(vs_loops[row]).into(),
-                cpu[row].as_str().into(),
-                beside[row].as_str().into(),
-                reasons[row].as_str().into(),
-            ],
-        );
+        let mut cells = vec![
+            classes[row].as_str().into(),
+            figure::whole(connections[row]).into(),
+            Cell::toned(bounds[row].as_str(), tone(&bounds[row])),
+            figure::whole(instances[row]).into(),
+            figure::fixed(one[row], 1).into(),
+            figure::fixed(rps[row], 1).into(),
+            figure::fixed(efficiency[row], 2).into(),
+            figure::fixed(added[row], 2).into(),
+            times(vs_loops[row]).into(),
+        ];
+        if with_cpu {
+            cells.extend([cpu[row].as_str().into(), beside[row].as_str().into()]);
+        }
+        cells.push(reasons[row].as_str().into());
+        tables.push(row, cells);
     }
     let mut page = tables.into_page();
     let mut notes = vec![
@@ -73,10 +75,14 @@ pub fn classify_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError>
         "shared limit: all instances together meet a limit of what they share (bandwidth, locks); \
          another process: one that more instances do not help"
             .to_owned(),
-        "cores an instance: CPU of one instance alone → of each of the N; it waits where it uses \
-         less by the tie floor"
-            .to_owned(),
     ];
+    if with_cpu {
+        notes.push(
+            "cores an instance: CPU of one instance alone → of each of the N; it waits where it \
+             uses less by the tie floor"
+                .to_owned(),
+        );
+    }
     notes.extend(footnotes(stamps, Vec::new()));
     page.notes(notes);
     Ok(page)

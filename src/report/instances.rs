@@ -10,20 +10,21 @@ use super::{Page, ReportError, View, figure};
 /// # Errors
 /// If the view lacks a column.
 pub fn scaling_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
-    let (runs, classes) = (view.names("run")?, view.names("query_class")?);
+    let classes = view.names("query_class")?;
     let (connections, instances) = (view.ints("concurrency")?, view.ints("instances")?);
     let (loops, rps) = (view.ints("loops")?, view.floats("rps_median")?);
     let (efficiency, vs_loops) = (view.floats("efficiency")?, view.floats("vs_loops")?);
-    let mut tables = Tables::new(&runs, || {
-        Grid::new([
+    let mut tables = Tables::new(
+        view,
+        &[
             ("scenario", Align::Left),
             ("c", Align::Right),
             ("instances × loops", Align::Right),
             ("rps", Align::Right),
             ("efficiency", Align::Right),
             ("vs 1 × N loops", Align::Right),
-        ])
-    });
+        ],
+    )?;
     for row in 0..view.len() {
         let loops = loops[row].map_or_else(|| MISSING.to_owned(), |loops| loops.to_string());
         tables.push(
@@ -55,12 +56,13 @@ pub fn scaling_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> 
 /// # Errors
 /// If the view lacks a column.
 pub fn sweep_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
-    let (runs, classes) = (view.names("run")?, view.names("query_class")?);
+    let classes = view.names("query_class")?;
     let (connections, instances) = (view.ints("concurrency")?, view.ints("instances")?);
     let (rps, p99) = (view.floats("rps")?, view.floats("latency_p99_s")?);
     let (errors, memory) = (view.ints("errors")?, view.floats("mem_peak_bytes")?);
-    let mut tables = Tables::new(&runs, || {
-        Grid::new([
+    let mut tables = Tables::new(
+        view,
+        &[
             ("path", Align::Left),
             ("c", Align::Right),
             ("rps", Align::Right),
@@ -68,8 +70,8 @@ pub fn sweep_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
             ("errors", Align::Right),
             ("instances", Align::Right),
             ("memory peak (MiB)", Align::Right),
-        ])
-    });
+        ],
+    )?;
     for row in 0..view.len() {
         tables.push(
             row,
@@ -99,14 +101,15 @@ pub fn sweep_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
 /// # Errors
 /// If the view lacks a column.
 pub fn bursts_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
-    let (runs, classes) = (view.names("run")?, view.names("query_class")?);
+    let classes = view.names("query_class")?;
     let (bursts, connections) = (view.ints("burst")?, view.ints("concurrency")?);
     let (rps, p99) = (view.floats("rps")?, view.floats("latency_p99_s")?);
     let (errors, instances) = (view.ints("errors")?, view.ints("instances")?);
     let (lengths, gaps) = (view.floats("duration_s")?, view.floats("gap_s")?);
     let voided = view.flags("voided")?;
-    let mut tables = Tables::new(&runs, || {
-        Grid::new([
+    let mut tables = Tables::new(
+        view,
+        &[
             ("path", Align::Left),
             ("burst", Align::Right),
             ("c", Align::Right),
@@ -116,8 +119,8 @@ pub fn bursts_page(view: &View, stamps: &[Stamp]) -> Result<Page, ReportError> {
             ("p99 (ms)", Align::Right),
             ("errors", Align::Right),
             ("instances", Align::Right),
-        ])
-    });
+        ],
+    )?;
     for row in 0..view.len() {
         let rate = figure::fixed(rps[row], 1);
         let rate = match voided[row] {
@@ -154,27 +157,66 @@ pub(super) fn times(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| MISSING.to_owned(), |ratio| format!("{ratio:.2}×"))
 }
 
+/// What tells rows apart beside scenario and connections: shown where the rows
+/// differ in it.
+const KEY: [(&str, &str, Align); 6] = [
+    ("target", "target", Align::Left),
+    ("tier", "tier", Align::Right),
+    ("response_format", "format", Align::Left),
+    ("mode", "mode", Align::Left),
+    ("loop", "loop", Align::Left),
+    ("offered_rps", "offered", Align::Right),
+];
+
 /// A table per run, under its heading.
-pub(super) struct Tables<'a> {
+pub(super) struct Tables {
     page: Page,
-    runs: &'a [String],
-    header: fn() -> Grid,
+    runs: Vec<String>,
+    /// The columns that the rows differ in, and what stands in them.
+    key: Vec<Vec<String>>,
+    header: Vec<(&'static str, Align)>,
     grid: Grid,
 }
 
-impl<'a> Tables<'a> {
-    pub(super) fn new(runs: &'a [String], header: fn() -> Grid) -> Self {
-        Self { page: Page::new(), runs, header, grid: header() }
+impl Tables {
+    /// Tables with these columns, after those of the key that are needed.
+    ///
+    /// # Errors
+    /// If the view lacks the column `run`.
+    pub(super) fn new(view: &View, columns: &[(&'static str, Align)]) -> Result<Self, ReportError> {
+        let (mut header, mut key) = (Vec::new(), Vec::new());
+        for (column, name, align) in KEY {
+            // A view of the user's may not have it.
+            if !view.has(column) {
+                continue;
+            }
+            let values = match column {
+                "offered_rps" => {
+                    view.floats(column)?.into_iter().map(|rate| figure::fixed(rate, 1)).collect()
+                }
+                _ => view.names(column)?,
+            };
+            if values.iter().any(|value| *value != values[0]) {
+                header.push((name, align));
+                key.push(values);
+            }
+        }
+        header.extend_from_slice(columns);
+        let grid = Grid::new(header.iter().copied());
+        Ok(Self { page: Page::new(), runs: view.names("run")?, key, header, grid })
     }
 
+    /// The cells of the view's next row.
     pub(super) fn push(&mut self, row: usize, cells: Vec<Cell>) {
         if row == 0 || self.runs[row - 1] != self.runs[row] {
             if row > 0 {
-                self.page.table(std::mem::replace(&mut self.grid, (self.header)()));
+                let next = Grid::new(self.header.iter().copied());
+                self.page.table(std::mem::replace(&mut self.grid, next));
             }
             self.page.heading(1, format!("run {}", self.runs[row]));
         }
-        self.grid.push(cells);
+        let key = self.key.iter().map(|values| Cell::from(values[row].as_str()));
+        self.grid.push(key.chain(cells).collect());
     }
 
     pub(super) fn into_page(mut self) -> Page {
@@ -213,6 +255,21 @@ mod tests {
 ";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains(" 1 × — |"), "{text}");
+    }
+
+    #[test]
+    fn rows_that_differ_in_more_say_in_what() {
+        let view = view(
+            "sweep",
+            "run query_class concurrency:i target tier rps:f latency_p99_s:f errors:i instances:i mem_peak_bytes:f
+             one respond 8 ant 4 100 _ 0 1 _
+             one respond 8 bee 4 200 _ 0 1 _",
+            "mode",
+        );
+        let text = sweep_page(&view, &[stamp("one")]).unwrap();
+        let text = text.render(Format::Markdown, Style::default());
+        assert!(text.contains("| target | path    |   c |"), "{text}");
+        assert!(text.contains("| bee    | respond |   8 | 200.0 |"), "{text}");
     }
 
     #[test]
