@@ -278,7 +278,7 @@ impl Plan<'_> {
         Ok(match drawn {
             figure::Drawn::Figure(figure) => Drawn::Picture(Picture {
                 svg: figure.svg(),
-                inline: figure.inline_svg(&format!("{name}-")),
+                inline: figure.inline_svg(&format!("figure-{name}-")),
                 title: figure.title,
                 alt: figure.alt,
                 notes: figure.notes,

@@ -485,6 +485,29 @@ fn a_campaign_of_instances() {
     let sweep = rows(&tables, "Instances and autoscaling", "sweep over connections");
     assert_eq!(sweep.len(), 15);
     assert_eq!(rows(&tables, "Instances and autoscaling", "bursts from idle").len(), 4);
+    // As it was printed, but for cache-hit at three instances: 1.00 there, 0.99
+    // from the rounded rates.
+    let wide = rows(&tables, "Instances and autoscaling", "a row per scenario");
+    let row = |scenario: &str, c: &str| {
+        let row = wide.iter().find(|row| row[0] == scenario && row[1] == c);
+        row.unwrap_or_else(|| panic!("no {scenario}"))[2..].join(" ")
+    };
+    for (scenario, c, figures) in [
+        ("respond", "64", "50,100 100,200 1.00 1.03× 151,000 1.00 1.03×"),
+        ("static-1m", "64", "5,250 8,820 0.84 1.00× 10,810 0.69 1.00×"),
+        ("cache-hit", "64", "40,800 80,800 0.99 1.05× 121,700 0.99 1.05×"),
+        ("TLS+H2", "256", "30,500 62,000 1.02 1.03× 94,900 1.04 1.02×"),
+        ("php", "64", "11,800 11,800 0.50 1.00× 11,800 0.33 1.00×"),
+    ] {
+        assert_eq!(row(scenario, c), figures, "{scenario}");
+    }
+    for part in [
+        "- sweep of respond: at most 149,400 requests per second, at 128 connections with 3 instances, ×2.98 of one instance alone (50,100)",
+        "- failed requests, sweep: none",
+        "- failed requests, bursts: none",
+    ] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
     assert!(markdown.contains("The run has no cells that could be compared"), "{markdown}");
     let copy = sandbox.path("again").join("20261012-adaptive-runtime");
     fs::create_dir_all(copy.parent().unwrap()).unwrap();
