@@ -204,7 +204,7 @@ fn compose(
             bottom: body.top + HEADING + plot_height,
         };
         let panel = Panel::new(canvas, plot, Scale::linear(0.0, reach), y.scale());
-        panel.heading(&y.caption("latency", "ms"), body.left);
+        panel.heading(&y.caption("latency", "ms"), body.left, body.right);
         panel.vertical(&y);
         panel.uprights(&ticks);
         panel.horizontal(&ticks, true);

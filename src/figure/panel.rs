@@ -11,7 +11,7 @@ use super::scale::{Axis, Scale};
 use super::scene::At;
 
 /// Above a plot, for its heading.
-pub const HEADING: i32 = 120;
+pub const HEADING: i32 = 140;
 /// Below a plot, for its numbers.
 pub const TICKS: i32 = 100;
 /// Below the numbers, for what they are.
@@ -64,11 +64,10 @@ impl<'c, 'a> Panel<'c, 'a> {
         }
     }
 
-    /// What the plot shows, above it.
-    pub fn heading(&self, text: &str, left: i32) {
-        let room = self.plot.right - left;
-        let text = label_look().fitted(text, room);
-        self.canvas.text((left, self.plot.top - 40), &text, label_look());
+    /// What the plot shows, above it, from the one edge to the other.
+    pub fn heading(&self, text: &str, left: i32, right: i32) {
+        let text = label_look().fitted(text, right - left);
+        self.canvas.text((left, self.plot.top - 58), &text, label_look());
     }
 
     /// The vertical axis: lines across the plot, and their numbers.

@@ -261,7 +261,7 @@ fn compose(
             let area =
                 Rect { left: left + margin, top, right: right - room, bottom: top + plot_height };
             let panel = Panel::new(canvas, area, Scale::linear(ends.0, ends.1), axis.scale());
-            panel.heading(&axis.caption(plot.what, plot.unit), left);
+            panel.heading(&axis.caption(plot.what, plot.unit), left, right);
             panel.vertical(axis);
             let ticks: Vec<(f64, String)> =
                 places.iter().copied().zip(tiers.iter().cloned()).collect();

@@ -8,6 +8,7 @@ mod bad_input;
 mod catalog;
 mod cli;
 mod edges;
+mod figures;
 mod instances;
 mod kill;
 mod layouts;
