@@ -236,7 +236,7 @@ fn draw_plot(
         let right = area.right - numbers + (i32::try_from(nth).unwrap_or(0) + 1) * cell;
         if numbers > 0 {
             let text = format!("N = {count}");
-            canvas.text((right, area.bottom + 80), &text, look().ink(ink).end());
+            canvas.text((right, area.bottom + 90), &text, look().ink(ink).end());
         }
         for (index, row) in rows.iter().enumerate() {
             let is_it = |step: &&Step| step.row == *row && step.instances == *count;

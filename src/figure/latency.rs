@@ -38,8 +38,10 @@ pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
         return unavailable("no rung matches");
     }
     if rungs.len() > MOST {
-        let found = rungs.into_iter().map(|rung| rung.name).collect();
-        return Err(FigureError::Several { what: "handful of rungs", found });
+        return unavailable(format!(
+            "{} rungs match, and no more than {MOST} curves can be told apart",
+            rungs.len()
+        ));
     }
     for rung in &mut rungs {
         let name = rung.name.replace('\'', "''");

@@ -11,7 +11,7 @@ use super::panel::{CAPTION, HEADING, Panel, TICKS, ticks_width};
 use super::scale::{Axis, figure};
 use super::scene::At;
 use super::{Drawn, Figure, FigureError, Name, Request, Width};
-use crate::report::{Facts, View, differences};
+use crate::report::{Facts, View, differences, footnotes, method_notes};
 
 /// A cell that both runs have.
 struct Pair {
@@ -229,7 +229,10 @@ fn compose(
         name: Name::Reproduction,
         title: format!("{title}: {subtitle}"),
         alt: format!("Gap of throughput in {} cells: {}.", pairs.len(), listed(&alt)),
-        notes: crate::report::footnotes(&stamps, said),
+        notes: {
+            said.extend(method_notes(&stamps, &[]));
+            footnotes(&stamps, said)
+        },
         scene,
     }))
 }

@@ -164,7 +164,11 @@ fn compose(
     }];
     let title = "Sweep over connections";
     let (least, most) = reach(points);
-    let subtitle = format!("{least} to {most} connections");
+    let subtitle = format!(
+        "{} to {} connections",
+        super::scale::number(least as f64),
+        super::scale::number(most as f64)
+    );
     let frame = Frame::new(request.width, title, &subtitle, &legend, &keys);
     let axes: Vec<Axis> = shown.iter().map(|index| axis(*index, points)).collect();
     let mut connections: Vec<i64> = points.iter().map(|point| point.connections).collect();

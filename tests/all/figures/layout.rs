@@ -68,21 +68,34 @@ fn faults(svg: &str) -> Vec<String> {
 
 /// Draws a figure in both widths; whether there was one.
 fn check(session: &Session, name: Name, run: &str, against: Option<&str>, filter: &Filter) -> bool {
+    let (drawn, faults) = look_at(session, name, run, against, filter);
+    assert!(faults.is_empty(), "{faults:#?}");
+    drawn
+}
+
+/// Draws a figure in both widths; whether there was one, and what is wrong with it.
+fn look_at(
+    session: &Session,
+    name: Name,
+    run: &str,
+    against: Option<&str>,
+    filter: &Filter,
+) -> (bool, Vec<String>) {
+    let mut found = Vec::new();
     let mut drawn = false;
     for width in [Width::Column, Width::Page] {
         let request = Request { session, run, against, filter: filter.clone(), width };
         match draw(name, &request).unwrap_or_else(|error| panic!("{name} of {run}: {error}")) {
             Drawn::Unavailable(why) => assert!(!why.is_empty()),
             Drawn::Figure(figure) => {
-                let faults = faults(&figure.svg());
-                assert!(faults.is_empty(), "{name} of {run}, {width:?}: {faults:#?}");
-                let faults = self::faults(&figure.inline_svg("x-"));
-                assert!(faults.is_empty(), "{name} of {run}, {width:?}, inline: {faults:#?}");
+                let said = |fault| format!("{name} of {run}, {width:?}: {fault}");
+                found.extend(faults(&figure.svg()).into_iter().map(said));
+                found.extend(faults(&figure.inline_svg("x-")).into_iter().map(said));
                 drawn = true;
             }
         }
     }
-    drawn
+    (drawn, found)
 }
 
 #[test]
@@ -95,9 +108,11 @@ fn texts_of_every_shape_stand_apart() {
         .map(|shape| shape.ingest_as(&sandbox, &format!("again-{}", shape.name.replace(' ', "-"))))
         .collect();
     let session = sandbox.session();
+    let mut all = Vec::new();
     for ((shape, run), again) in shapes.iter().zip(&runs).zip(&again) {
         for name in Name::ALL {
-            let drawn = check(&session, name, run, Some(again), &Filter::default());
+            let (drawn, faults) = look_at(&session, name, run, Some(again), &Filter::default());
+            all.extend(faults);
             let expected = match name {
                 Name::VerticalScaling => !shape.tiers.is_empty(),
                 Name::Verdicts => shape.targets.len() > 1,
@@ -107,6 +122,7 @@ fn texts_of_every_shape_stand_apart() {
             assert_eq!(drawn, expected, "{name} of {}", shape.name);
         }
     }
+    assert!(all.is_empty(), "{all:#?}");
 }
 
 #[test]
@@ -121,11 +137,15 @@ fn texts_of_instances_stand_apart() {
         instances(&sandbox, id, scenarios, padding);
     }
     let session = sandbox.session();
+    let mut all = Vec::new();
     for run in ["one", "two", "long", "many"] {
         for name in [Name::InstanceScaling, Name::Sweep] {
-            assert!(check(&session, name, run, None, &Filter::default()), "{name} of {run}");
+            let (drawn, faults) = look_at(&session, name, run, None, &Filter::default());
+            assert!(drawn, "{name} of {run}");
+            all.extend(faults);
         }
     }
+    assert!(all.is_empty(), "{all:#?}");
 }
 
 #[test]

@@ -189,6 +189,7 @@ pub fn instances(sandbox: &Sandbox, id: &str, scenarios: usize, padding: &str) -
             Rung::new("pool", 1)
                 .with("query_class", class.as_str())
                 .with("response_format", "-")
+                .with("concurrency", 64)
                 .with("instances", instances)
                 .with("rps", rps)
         };
