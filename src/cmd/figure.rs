@@ -56,7 +56,7 @@ pub struct Args {
     pub width: Width,
 
     /// Dots an inch, for PNG
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u16).range(10..=2400))]
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u16).range(10..=1200))]
     pub dpi: u16,
 
     #[command(flatten)]
@@ -175,6 +175,9 @@ fn all(args: &Args, global: &Global) -> Result<Answer> {
         (Some(_), Some(_)) => bail!("--check writes nothing: --output has no effect"),
         (None, None) => bail!("--all needs --output DIR"),
     };
+    if args.check.is_some() && !folder.is_dir() {
+        bail!("{}: no such folder", folder.display());
+    }
     let (session, runs, against) = open(args, global)?;
     let mut files = BTreeMap::new();
     for run in &runs {
@@ -217,9 +220,6 @@ fn all(args: &Args, global: &Global) -> Result<Answer> {
 
 /// Whether a folder has these figures, and no others of these runs.
 fn check(folder: &Path, runs: &[String], files: &BTreeMap<PathBuf, Vec<u8>>) -> Result<Answer> {
-    if !folder.is_dir() {
-        bail!("{}: no such folder", folder.display());
-    }
     let mut lines = Vec::new();
     for (file, bytes) in files {
         let path = folder.join(file);

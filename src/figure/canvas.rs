@@ -39,11 +39,6 @@ impl Rect {
     pub fn width(&self) -> i32 {
         self.right - self.left
     }
-
-    /// Its height.
-    pub fn height(&self) -> i32 {
-        self.bottom - self.top
-    }
 }
 
 /// How a text looks.

@@ -192,7 +192,7 @@ fn compose(
             bottom: body.top + HEADING + plot_height,
         };
         let panel = Panel::new(canvas, plot, x.scale(), y.scale());
-        panel.heading(&y.caption("client CPU per request", "ms"), body.left);
+        panel.heading(&y.caption("client CPU per request", "ms"), body.left, body.right);
         panel.vertical(&y);
         panel.horizontal(&x.ticks, true);
         panel.caption(&x.caption("mean response size", "MiB"));

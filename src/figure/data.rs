@@ -113,13 +113,6 @@ pub struct Cell {
     pub lower_bound: bool,
 }
 
-impl Cell {
-    /// Whether it is not to be believed.
-    pub fn is_void(&self) -> bool {
-        self.voided.is_some_and(|voided| voided > 0)
-    }
-}
-
 /// A run and what its figures are drawn from.
 pub struct Source<'a> {
     /// The session.
@@ -153,14 +146,6 @@ impl<'a> Source<'a> {
     pub fn confidence(&self) -> String {
         let percent = format!("{:.4}", 100.0 * self.rule().confidence);
         format!("{}%", percent.trim_end_matches('0').trim_end_matches('.'))
-    }
-
-    /// What is drawn for a cell.
-    pub fn estimator(&self) -> &'static str {
-        match self.rule().estimator {
-            Estimator::Mean => "mean",
-            Estimator::Median => "median",
-        }
     }
 
     /// The rows of a query about the run, whose name it puts for `$run`.

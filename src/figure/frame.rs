@@ -28,7 +28,7 @@ pub enum Symbol {
     Arrow,
     /// An interval.
     Interval,
-    /// A dashed line.
+    /// A square with a dashed edge.
     Dashed,
     /// A swatch of a series, so opaque.
     Swatch(usize, f64),
@@ -192,7 +192,8 @@ fn draw_key(canvas: &Canvas<'_>, placed: &Placed, top: i32) {
         Symbol::Arrow => canvas.arrow((centre, middle + 57), 21, Ink::Muted),
         Symbol::Interval => canvas.interval(centre, middle - 30, middle + 30, Ink::Muted),
         Symbol::Dashed => {
-            canvas.dashed(|| canvas.line(&[(from, middle), (to, middle)], Ink::Muted, 9));
+            let square = Rect { left: from, top: middle - 28, right: to, bottom: middle + 28 };
+            canvas.dashed(|| canvas.edge(square, Ink::Axis, 6));
         }
         Symbol::Swatch(series, alpha) => {
             let swatch = Rect { left: from, top: middle - 28, right: to, bottom: middle + 28 };

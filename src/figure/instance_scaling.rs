@@ -108,7 +108,7 @@ fn compose(
     let names = rows.iter().map(|row| look().width(row)).max().unwrap_or(0);
     let names = names.min(inner * 2 / 5) + 40;
     let cell = look().width("N = 00").max(look().width("0.00")) + 40;
-    let column = (inner - (columns - 1) * 100 - names) / columns;
+    let column = (inner - (columns - 1) * 170 - names) / columns;
     // Figures in columns of their own name the colours too.
     let numbers = i32::try_from(counts.len()).unwrap_or(1) * cell;
     let has_numbers = numbers * 2 <= column;
@@ -132,7 +132,7 @@ fn compose(
         for (index, plot) in plots.iter().enumerate() {
             let index = i32::try_from(index).unwrap_or(0);
             let (left, top) = if columns > 1 {
-                (body.left + names + index * (column + 100), body.top + head)
+                (body.left + names + index * (column + 170), body.top + head)
             } else {
                 (body.left + names, body.top + head + index * (head + rows_height + TICKS + 40))
             };
@@ -215,14 +215,14 @@ fn draw_plot(
         values().fold((1.0_f64, 1.0_f64), |(low, high), value| (low.min(value), high.max(value)));
     // Ratios near 1 are read from their differences, others from their lengths.
     let low = if low > 0.8 { low - 0.02 } else { 0.0 };
-    let axis = Axis::linear(low, high + 0.02, 4);
+    let axis = Axis::linear(low, high + 0.02, 6);
     let cell =
         if counts.is_empty() { 0 } else { numbers / i32::try_from(counts.len()).unwrap_or(1) };
     let plotted = Rect { right: area.right - numbers - 30, ..area };
     let panel = Panel::new(canvas, plotted, axis.scale(), Scale::linear(0.0, 1.0));
     let room = area.right - heading - if heading < area.left { numbers + 30 } else { 0 };
     let text = Type::new(TEXT).fitted(plot.what, room.max(plotted.width()));
-    canvas.text((heading, area.top - 40), &text, Type::new(TEXT));
+    canvas.text((heading, area.top - 58), &text, Type::new(TEXT));
     panel.uprights(&axis.ticks);
     for index in 0..rows.len() {
         let y = row_middle(area, index);
@@ -236,7 +236,7 @@ fn draw_plot(
         let right = area.right - numbers + (i32::try_from(nth).unwrap_or(0) + 1) * cell;
         if numbers > 0 {
             let text = format!("N = {count}");
-            canvas.text((right, area.bottom + 80), &text, look().ink(ink).end());
+            canvas.text((right, area.bottom + 90), &text, look().ink(ink).end());
         }
         for (index, row) in rows.iter().enumerate() {
             let is_it = |step: &&Step| step.row == *row && step.instances == *count;

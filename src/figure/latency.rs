@@ -38,8 +38,10 @@ pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
         return unavailable("no rung matches");
     }
     if rungs.len() > MOST {
-        let found = rungs.into_iter().map(|rung| rung.name).collect();
-        return Err(FigureError::Several { what: "handful of rungs", found });
+        return unavailable(format!(
+            "{} rungs match, and no more than {MOST} curves can be told apart",
+            rungs.len()
+        ));
     }
     for rung in &mut rungs {
         let name = rung.name.replace('\'', "''");
@@ -204,7 +206,7 @@ fn compose(
             bottom: body.top + HEADING + plot_height,
         };
         let panel = Panel::new(canvas, plot, Scale::linear(0.0, reach), y.scale());
-        panel.heading(&y.caption("latency", "ms"), body.left);
+        panel.heading(&y.caption("latency", "ms"), body.left, body.right);
         panel.vertical(&y);
         panel.uprights(&ticks);
         panel.horizontal(&ticks, true);

@@ -11,9 +11,9 @@ use super::scale::{Axis, Scale};
 use super::scene::At;
 
 /// Above a plot, for its heading.
-pub const HEADING: i32 = 120;
+pub const HEADING: i32 = 140;
 /// Below a plot, for its numbers.
-pub const TICKS: i32 = 100;
+pub const TICKS: i32 = 110;
 /// Below the numbers, for what they are.
 pub const CAPTION: i32 = 90;
 /// From label to label, one below the other.
@@ -64,11 +64,10 @@ impl<'c, 'a> Panel<'c, 'a> {
         }
     }
 
-    /// What the plot shows, above it.
-    pub fn heading(&self, text: &str, left: i32) {
-        let room = self.plot.right - left;
-        let text = label_look().fitted(text, room);
-        self.canvas.text((left, self.plot.top - 40), &text, label_look());
+    /// What the plot shows, above it, from the one edge to the other.
+    pub fn heading(&self, text: &str, left: i32, right: i32) {
+        let text = label_look().fitted(text, right - left);
+        self.canvas.text((left, self.plot.top - 58), &text, label_look());
     }
 
     /// The vertical axis: lines across the plot, and their numbers.
@@ -96,14 +95,19 @@ impl<'c, 'a> Panel<'c, 'a> {
     pub fn horizontal(&self, ticks: &[(f64, String)], with_numbers: bool) {
         let Rect { left, right, bottom, .. } = self.plot;
         self.canvas.line(&[(left, bottom), (right, bottom)], Ink::Axis, 6);
+        let count = i32::try_from(ticks.len()).unwrap_or(1).max(1);
+        // Few ticks may be words, which are cut rather than left out.
+        let room = ((right - left + 150) / count - 40).max(150);
         let mut free_from = i32::MIN;
         for (value, text) in ticks {
             let x = self.at_x(*value);
             self.canvas.line(&[(x, bottom), (x, bottom + 20)], Ink::Axis, 6);
-            let width = tick_look().width(text);
-            if with_numbers && x - width / 2 >= free_from {
-                self.canvas.text((x, bottom + 80), text, tick_look().centre());
-                free_from = x + width / 2 + 40;
+            let text = tick_look().fitted(text, room);
+            let half = tick_look().width(&text) / 2;
+            let middle = x.min(right + 50 - half).max(left - 100 + half);
+            if with_numbers && middle - half >= free_from {
+                self.canvas.text((middle, bottom + 90), &text, tick_look().centre());
+                free_from = middle + half + 40;
             }
         }
     }

@@ -11,7 +11,7 @@ use super::panel::{CAPTION, HEADING, Panel, TICKS, ticks_width};
 use super::scale::{Axis, figure};
 use super::scene::At;
 use super::{Drawn, Figure, FigureError, Name, Request, Width};
-use crate::report::{Facts, View, differences};
+use crate::report::{Facts, View, differences, footnotes, method_notes};
 
 /// A cell that both runs have.
 struct Pair {
@@ -185,7 +185,7 @@ fn compose(
         let (_, upper) = panel.at(left, 100.0 * floor);
         let (_, lower) = panel.at(left, -100.0 * floor);
         canvas.fill(Rect { top: upper, bottom: lower, ..plot }, Ink::Band, 1.0);
-        panel.heading("gap of throughput against the other run", body.left);
+        panel.heading("gap of throughput against the other run", body.left, body.right);
         panel.vertical(&y);
         let (_, zero) = panel.at(left, 0.0);
         canvas.line(&[(plot.left, zero), (plot.right, zero)], Ink::Axis, 6);
@@ -195,6 +195,16 @@ fn compose(
         for pair in pairs {
             let at = panel.at(pair.a, 100.0 * pair.gap);
             taken.push(around(at, 24));
+            if let Some((low, high)) = pair.interval_gap {
+                let (x, top) = panel.at(pair.a, y.within(100.0 * high));
+                let (_, bottom) = panel.at(pair.a, y.within(100.0 * low));
+                taken.push(Rect { left: x - 5, top, right: x + 5, bottom });
+            }
+            if let Some((low, high)) = pair.interval_a {
+                let (left, y) = panel.at(x.within(low), 100.0 * pair.gap);
+                let (right, _) = panel.at(x.within(high), 100.0 * pair.gap);
+                taken.push(Rect { left, top: y - 5, right, bottom: y + 5 });
+            }
             draw_pair(canvas, &panel, &x, &y, pair, series(&pair.server));
         }
         let mut far: Vec<&Pair> =
@@ -204,7 +214,7 @@ fn compose(
             let at = panel.at(pair.a, 100.0 * pair.gap);
             let tier = pair.place.tier.as_ref().map(|tier| format!(", tier {tier}"));
             let text = format!("{}{}", pair.place.text(), tier.unwrap_or_default());
-            name(canvas, plot, &mut taken, at, &text);
+            name(canvas, plot, &mut taken, at, &text, series(&pair.server));
         }
     })?;
     let mut said = vec![format!("gap: (B − A) / A, A {}, B {}", a.judged.run, b.judged.run)];
@@ -219,7 +229,10 @@ fn compose(
         name: Name::Reproduction,
         title: format!("{title}: {subtitle}"),
         alt: format!("Gap of throughput in {} cells: {}.", pairs.len(), listed(&alt)),
-        notes: crate::report::footnotes(&stamps, said),
+        notes: {
+            said.extend(method_notes(&stamps, &[]));
+            footnotes(&stamps, said)
+        },
         scene,
     }))
 }
@@ -282,11 +295,11 @@ fn around(at: At, radius: i32) -> Rect {
 
 /// Writes a name beside a mark, where it covers neither marks nor names; not at
 /// all, where there is no such place: the mark says it under the pointer.
-fn name(canvas: &Canvas<'_>, plot: Rect, taken: &mut Vec<Rect>, at: At, text: &str) {
-    let look = Type::new(SMALL);
+fn name(canvas: &Canvas<'_>, plot: Rect, taken: &mut Vec<Rect>, at: At, text: &str, series: usize) {
+    let look = Type::new(SMALL).ink(Ink::Series(series));
     let width = look.width(text);
-    let lefts = [at.0 + 35, at.0 - 35 - width, at.0 - width / 2];
-    for middle in [at.1, at.1 - 75, at.1 + 75, at.1 - 140, at.1 + 140] {
+    let lefts = [at.0 + 35, at.0 - 35 - width, at.0 - width / 2, at.0 + 20 - width];
+    for middle in [0, -75, 75, -140, 140, -210, 210].map(|away| at.1 + away) {
         for left in lefts {
             let place = Rect { left, top: middle - 40, right: left + width, bottom: middle + 40 };
             let is_inside = place.left >= plot.left

@@ -221,8 +221,8 @@ fn compose(
     let x = Axis::linear(0.0, clock.at(span.1), if request.width == Width::Page { 10 } else { 5 });
     let margin = ticks_width(&cores).max(ticks_width(&memory));
     let lanes_height = i32::try_from(lanes.len()).unwrap_or(0) * LANE;
-    let top_strip = if lanes.is_empty() { 0 } else { HEADING + lanes_height };
-    let height = top_strip + 2 * (HEADING + plot_height) + TICKS + 30 + CAPTION;
+    let top_strip = if lanes.is_empty() { 0 } else { HEADING + lanes_height + 30 };
+    let height = top_strip + 2 * (HEADING + plot_height + TICKS) + 30 + CAPTION;
 
     let scene = frame.draw(height, |canvas, body| {
         let room = beside.unwrap_or(60);
@@ -238,7 +238,7 @@ fn compose(
         if !lanes.is_empty() {
             let strip = plot(body.top + HEADING, lanes_height);
             let panel = Panel::new(canvas, strip, scale(), Scale::linear(0.0, 1.0));
-            panel.heading("windows of the rungs", body.left);
+            panel.heading("windows of the rungs", body.left, body.right);
             draw_lanes(canvas, &panel, &clock, windows, &lanes, &series);
             if beside.is_some() {
                 for (lane, target) in lanes.iter().enumerate() {
@@ -258,7 +258,7 @@ fn compose(
         ];
         for (index, (plot, axis, caption)) in panels.iter().enumerate() {
             let panel = Panel::new(canvas, *plot, scale(), axis.scale());
-            panel.heading(caption, body.left);
+            panel.heading(caption, body.left, body.right);
             panel.vertical(axis);
             panel.horizontal(&ticks, true);
             if index == 1 {
@@ -287,7 +287,8 @@ fn compose(
                 let at = panel.at(x, y);
                 ends.push(End { at, text: name(target), series: series(target) });
             }
-            if beside.is_some() {
+            // Between windows all lines end at nothing: the lanes have the names.
+            if beside.is_some() && (index == 1 || lanes.is_empty()) {
                 draw_ends(canvas, *plot, ends);
             }
         }

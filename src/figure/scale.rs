@@ -8,7 +8,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::LogCoord;
 
 /// From how many times the smallest figure on a linear axis would hide it.
-const LOG_FROM: f64 = 20.0;
+const LOG_FROM: f64 = 10.0;
 
 /// From figures to places along an axis.
 pub enum Scale {

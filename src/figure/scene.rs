@@ -8,7 +8,7 @@
 use resvg::usvg::roxmltree::{Document, Node};
 
 use super::FigureError;
-use super::font::{Weight, text_width};
+use super::font::Weight;
 use super::ink::Ink;
 
 /// Coordinates are tenths of a point.
@@ -108,18 +108,6 @@ pub struct Label {
     pub anchor: f64,
 }
 
-impl Label {
-    /// The box that it fills: left, top, right, bottom.
-    pub fn bounds(&self) -> [f64; 4] {
-        let (x, y) = (f64::from(self.at.0), f64::from(self.at.1));
-        let size = f64::from(self.size);
-        let width = text_width(&self.text, size, self.weight);
-        let (before, after) = (self.anchor * width, (1.0 - self.anchor) * width);
-        let (above, below) = (0.76 * size, 0.21 * size);
-        [x - before, y - above, x + after, y + below]
-    }
-}
-
 impl Scene {
     /// Reads what the drawing library wrote, with the notes that its texts name.
     ///
@@ -146,14 +134,6 @@ impl Scene {
             items.extend(shape.item(dashed)?);
         }
         Ok(Self { size, items })
-    }
-
-    /// Its texts.
-    pub fn texts(&self) -> impl Iterator<Item = &Label> {
-        self.items.iter().filter_map(|item| match item {
-            Item::Text(label) => Some(label),
-            _ => None,
-        })
     }
 }
 

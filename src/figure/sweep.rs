@@ -164,7 +164,11 @@ fn compose(
     }];
     let title = "Sweep over connections";
     let (least, most) = reach(points);
-    let subtitle = format!("{least} to {most} connections");
+    let subtitle = format!(
+        "{} to {} connections",
+        super::scale::number(least as f64),
+        super::scale::number(most as f64)
+    );
     let frame = Frame::new(request.width, title, &subtitle, &legend, &keys);
     let axes: Vec<Axis> = shown.iter().map(|index| axis(*index, points)).collect();
     let mut connections: Vec<i64> = points.iter().map(|point| point.connections).collect();
@@ -179,7 +183,7 @@ fn compose(
     let burst_height = if bursts.is_empty() {
         0
     } else {
-        HEADING + i32::try_from(bursts.len()).unwrap_or(0) * BAR
+        HEADING + 30 + i32::try_from(bursts.len()).unwrap_or(0) * BAR
     };
     let height = stacked * row + (stacked - 1) * 30 + CAPTION + burst_height;
     let scene = frame.draw(height, |canvas, body| {
@@ -197,7 +201,7 @@ fn compose(
             };
             let panel = Panel::new(canvas, plot, connection_scale(points), axis.scale());
             let (what, unit) = QUANTITIES[*index];
-            panel.heading(&axis.caption(what, unit), left);
+            panel.heading(&axis.caption(what, unit), left, left + column);
             panel.vertical(axis);
             panel.horizontal(&ticks, true);
             if nth + columns >= count {
@@ -216,7 +220,7 @@ fn compose(
             }
         }
         if !bursts.is_empty() {
-            let top = body.bottom - burst_height + HEADING;
+            let top = body.bottom - burst_height + HEADING + 30;
             draw_bursts(canvas, Rect { top, ..body }, bursts);
         }
     })?;
@@ -255,6 +259,12 @@ fn axis(index: usize, points: &[Point]) -> Axis {
     Axis::of(values(), 4)
 }
 
+/// How many of few series are drawn over one: it is drawn larger, to be seen
+/// where they coincide.
+fn beneath(number: usize, count: usize) -> u32 {
+    u32::try_from((count - 1 - number).min(2)).unwrap_or(0)
+}
+
 fn of<'p>(points: &'p [Point], series: &'p str) -> impl Iterator<Item = &'p Point> {
     points.iter().filter(move |point| point.series == series)
 }
@@ -273,7 +283,7 @@ fn draw_points(
     };
     for (number, name) in series.iter().enumerate() {
         let curve: Vec<(f64, f64)> = of(points, name).filter_map(place).collect();
-        panel.curve(&curve, Ink::Series(number), 11);
+        panel.curve(&curve, Ink::Series(number), 11 + 5 * beneath(number, series.len()));
     }
     let (what, unit) = QUANTITIES[index];
     for (number, name) in series.iter().enumerate() {
@@ -295,7 +305,8 @@ fn draw_points(
                 ("value", &value),
             ];
             canvas.mark(&text, &data, || {
-                canvas.symbol(panel.at(x, y), number, 18, point.errors > 0);
+                let radius = 18 + i32::try_from(3 * beneath(number, series.len())).unwrap_or(0);
+                canvas.symbol(panel.at(x, y), number, radius, point.errors > 0);
             });
         }
     }

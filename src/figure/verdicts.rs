@@ -109,7 +109,7 @@ impl<'c> Grid<'c> {
             (lettered(short), least + 20)
         };
         let beside = usize::try_from((inner - names) / least).unwrap_or(1).clamp(1, columns.len());
-        let width = ((inner - names) / i32::try_from(beside).unwrap_or(1)).min(520);
+        let width = ((inner - names) / i32::try_from(beside).unwrap_or(1)).min(760);
         Ok(Self { rows, columns, names, width, beside, labels, all })
     }
 
@@ -184,10 +184,7 @@ fn compose(
         keys.push(Key::new(Symbol::Band, "tie"));
     }
     if has("invalid") {
-        keys.push(Key::new(
-            Symbol::Hollow,
-            "hollow, void: a rung voided by the guard, or none clean",
-        ));
+        keys.push(Key::new(Symbol::Dashed, "void: a rung voided by the guard, or no target clean"));
     }
     if has("incomplete") {
         keys.push(Key::new(Symbol::None, "—: a target was not measured"));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::canvas::{Canvas, Rect};
-use super::data::{Cell, Filter, Source, listed, one_place};
+use super::data::{Cell, Filter, Place, Source, listed, one_place, unavailable};
 use super::frame::{Frame, Key, Symbol};
 use super::ink::Ink;
 use super::panel::{CAPTION, End, HEADING, Panel, TICKS, draw_ends, ends_width, ticks_width};
@@ -56,8 +56,11 @@ pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
     let source = Source::of(request)?;
     let all = source.cells(&request.filter)?;
     if all.iter().all(|cell| cell.place.tier.is_none()) {
-        let why = if all.is_empty() { "no cell matches" } else { "the run has no tiers" };
-        return Ok(Drawn::Unavailable(why.to_owned()));
+        return unavailable(match (all.is_empty(), request.filter == Filter::default()) {
+            (false, _) => "the run has no tiers",
+            (true, true) => "the run has no cells",
+            (true, false) => "no cell matches",
+        });
     }
     let tiered = all.into_iter().filter(|cell| cell.place.tier.is_some()).collect();
     let cells = one_place(tiered, &request.filter)?;
@@ -70,7 +73,7 @@ pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
 
 /// Cores and CPU seconds per request of cells, with the half-widths of their
 /// intervals where the rungs are known.
-type Used = BTreeMap<(super::data::Place, String), [(Option<f64>, Option<f64>); 2]>;
+type Used = BTreeMap<(Place, String), [(Option<f64>, Option<f64>); 2]>;
 
 fn resources(source: &Source<'_>, filter: &Filter) -> Result<Used, FigureError> {
     let means = source.ask("resource_cells", "SELECT * FROM resource_cells WHERE run = $run")?;
@@ -88,7 +91,7 @@ fn resources(source: &Source<'_>, filter: &Filter) -> Result<Used, FigureError> 
            r.loop, r.offered_rps, r.instances, r.loops",
     )?;
     let mut used = Used::new();
-    let places = super::data::Place::read(&means)?;
+    let places = Place::read(&means)?;
     let targets = means.names("target")?;
     let (cores, cpu) = (means.floats("cpu_cores")?, means.floats("cpu_s_per_request")?);
     for (row, place) in places.into_iter().enumerate() {
@@ -96,7 +99,7 @@ fn resources(source: &Source<'_>, filter: &Filter) -> Result<Used, FigureError> 
             used.insert((place, targets[row].clone()), [(cores[row], None), (cpu[row], None)]);
         }
     }
-    let places = super::data::Place::read(&spread)?;
+    let places = Place::read(&spread)?;
     let targets = spread.names("target")?;
     let (cores, cpu) = (spread.floats("cores")?, spread.floats("cpu")?);
     for (row, place) in places.into_iter().enumerate() {
@@ -197,7 +200,7 @@ fn compose(
     series: &[Series],
 ) -> Result<Drawn, FigureError> {
     let Some(first) = cells.first() else {
-        return Ok(Drawn::Unavailable("no cell matches".to_owned()));
+        return unavailable("no cell matches");
     };
     let plots: Vec<&Plot> = PLOTS
         .iter()
@@ -261,7 +264,7 @@ fn compose(
             let area =
                 Rect { left: left + margin, top, right: right - room, bottom: top + plot_height };
             let panel = Panel::new(canvas, area, Scale::linear(ends.0, ends.1), axis.scale());
-            panel.heading(&axis.caption(plot.what, plot.unit), left);
+            panel.heading(&axis.caption(plot.what, plot.unit), left, right);
             panel.vertical(axis);
             let ticks: Vec<(f64, String)> =
                 places.iter().copied().zip(tiers.iter().cloned()).collect();

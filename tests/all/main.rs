@@ -10,6 +10,7 @@ mod catalog;
 mod classify;
 mod cli;
 mod edges;
+mod figures;
 mod hypotheses;
 mod instances;
 mod kill;
