@@ -211,7 +211,7 @@ fn compose(
             if beside.is_some() {
                 let ends = series.iter().enumerate().filter_map(|(number, name)| {
                     let of_it = points.iter().filter(|point| point.series == *name);
-                    let last = of_it.filter(|point| point.values[*index].is_some()).last()?;
+                    let last = of_it.rev().find(|point| point.values[*index].is_some())?;
                     let value = last.values[*index]?;
                     let at = panel.at(last.connections as f64, axis.within(value));
                     Some(End { at, text: (*name).to_owned(), series: number })
