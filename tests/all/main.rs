@@ -5,9 +5,12 @@
 
 mod altered;
 mod bad_input;
+mod bursts;
 mod catalog;
+mod classify;
 mod cli;
 mod edges;
+mod hypotheses;
 mod instances;
 mod kill;
 mod layouts;
