@@ -28,6 +28,8 @@ counted AS (
     count(*) AS n,
     min(regexp_replace(rung, '-r[0-9]+$', '')) AS rung
   FROM rungs
+  -- Bursts are counted, not repeated.
+  WHERE coalesce(loop, 'closed') <> 'burst'
   GROUP BY
     run, tier, target, response_format, query_class, concurrency, mode, loop, offered_rps,
     instances, loops

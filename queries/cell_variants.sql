@@ -21,7 +21,7 @@
 --| guard_ok | | false where a repetition is voided, null where unknown
 --| tie_floor | fraction | smallest relative difference that counts
 WITH repetitions AS (
-  SELECT DISTINCT run, repetition FROM rungs
+  SELECT DISTINCT run, repetition FROM judged_rungs
 ),
 left_out AS (
   SELECT

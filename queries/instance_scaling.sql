@@ -22,7 +22,7 @@ WITH medians AS (
     loops,
     median(rps) AS rps_median
   FROM rungs
-  WHERE instances IS NOT NULL AND loops IS NOT NULL
+  WHERE instances IS NOT NULL AND loops IS NOT NULL AND coalesce(loop, 'closed') <> 'burst'
   GROUP BY
     run, tier, target, response_format, query_class, concurrency, mode, loop, offered_rps, instances,
     loops

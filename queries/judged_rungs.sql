@@ -1,7 +1,9 @@
 -- The rungs, each with the guard's word on it.
 --
 -- A rung is voided where its stored flag says so, or its peak is at or above
--- --guard-max if that was given.
+-- --guard-max if that was given. Bursts are not among them: each finds the pool
+-- that the one before left, so that they are no repetitions of each other (view
+-- bursts).
 --| run | | run id
 --| rung | | name of the rung
 --| tier | | resource budget
@@ -44,3 +46,4 @@ SELECT
   coalesce(r.generator_cpu_peak >= 0.75 * u.guard_max, false) AS near_limit
 FROM rungs AS r
 JOIN rule AS u ON u.run = r.run
+WHERE coalesce(r.loop, 'closed') <> 'burst'

@@ -21,6 +21,7 @@
 --| offered_rps | 1/s | offered rate of an open loop
 --| instances | 1 | instances of the server
 --| loops | 1 | event loops of each instance
+--| has_intervals | | whether both cells have an interval: without, a tie says nothing
 WITH pointed AS (
   SELECT
     c.*,
@@ -102,7 +103,8 @@ SELECT
     ELSE 'tie'
   END AS outcome,
   a.target AS target_a, b.target AS target_b, a.tier AS tier_a, b.tier AS tier_b,
-  a.mode, a.loop, a.offered_rps, a.instances, a.loops
+  a.mode, a.loop, a.offered_rps, a.instances, a.loops,
+  a.rps_low IS NOT NULL AND b.rps_low IS NOT NULL AS has_intervals
 FROM (SELECT * FROM unique_sides WHERE run = $a) AS a
 JOIN (SELECT * FROM unique_sides WHERE run = $b) AS b
   ON b.party = a.party

@@ -34,7 +34,8 @@ WITH computed AS (
     min(u.api_workers) AS api_workers
   FROM rungs AS r
   JOIN rung_resources AS u ON u.run = r.run AND u.rung = r.rung
-  WHERE u.cpu_s IS NOT NULL
+  -- As in cells, bursts are not among them.
+  WHERE u.cpu_s IS NOT NULL AND coalesce(r.loop, 'closed') <> 'burst'
   GROUP BY
     r.run, r.tier, r.response_format, r.query_class, r.concurrency, r.target, r.mode, r.loop,
     r.offered_rps, r.instances, r.loops

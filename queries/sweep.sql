@@ -27,7 +27,7 @@ SELECT * FROM (
     r.tier, r.response_format, r.mode, r.loop, r.offered_rps
   FROM rungs AS r
   LEFT JOIN rung_resources AS u ON u.run = r.run AND u.rung = r.rung
-  WHERE r.instances IS NOT NULL AND r.loops IS NULL
+  WHERE r.instances IS NOT NULL AND r.loops IS NULL AND coalesce(r.loop, 'closed') <> 'burst'
   GROUP BY
     r.run, r.query_class, r.concurrency, r.target, r.tier, r.response_format, r.mode, r.loop,
     r.offered_rps

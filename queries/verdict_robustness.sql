@@ -14,7 +14,7 @@
 --| query_class | | query class or scenario
 --| concurrency | 1 | connections held
 --| verdict | | the registered verdict
---| robust | | whether no other rule that could be tried changes it, null if void
+--| robust | | whether no other rule that could be tried changes it, null if void or a tie for want of an interval
 --| tie_floor_5 | | the verdict with a tie floor of 5%
 --| tie_floor_20 | | the verdict with a tie floor of 20%
 --| medians | | the verdict with medians, null without rungs
@@ -174,7 +174,7 @@ holm AS (
 ),
 beside AS (
   SELECT
-    r.run, r.tier, r.response_format, r.query_class, r.concurrency, r.verdict, o.tie_floor_5,
+    r.run, r.tier, r.response_format, r.query_class, r.concurrency, r.verdict, r.reason, o.tie_floor_5,
     o.tie_floor_20, o.medians, o.left_out, o.without_one,
     CASE
       WHEN r.verdict IS NULL OR r.verdict IN ('invalid', 'incomplete') THEN r.verdict
@@ -214,6 +214,8 @@ SELECT
   run, tier, response_format, query_class, concurrency, verdict,
   CASE
     WHEN verdict IS NULL OR verdict IN ('invalid', 'incomplete') THEN NULL
+    -- Without intervals no rule could have said otherwise.
+    WHEN reason = 'no interval' THEN NULL
     ELSE tie_floor_5 = verdict AND tie_floor_20 = verdict AND coalesce(medians, verdict) = verdict
       AND coalesce(welch, verdict) = verdict AND without_one IS NULL
   END AS robust,

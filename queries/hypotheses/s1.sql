@@ -17,11 +17,16 @@ counted AS (
   GROUP BY from_tier, to_tier
 )
 SELECT
-  'tier ' || c.from_tier || ' to ' || c.to_tier AS part,
+  'tier ' || t.tier || ' to ' || t.next_tier AS part,
   CASE WHEN c.higher + c.lower > 0 THEN false WHEN c.ties > 0 THEN true END AS holds,
-  c.ties || ' of ' || c.cells || ' tie, ' || c.higher || ' higher, ' || c.lower || ' lower' AS found,
+  coalesce(
+    c.ties || ' of ' || c.cells || ' tie, ' || c.higher || ' higher, ' || c.lower || ' lower',
+    'no cell of dachs at both'
+  ) AS found,
   'every cell ties' AS expected,
   'voided: ' || c.voided AS detail
-FROM counted AS c
-JOIN tiers AS t ON t.run = $run AND t.tier = c.from_tier
+-- A step without a cell is a part that nothing can be said of.
+FROM tiers AS t
+LEFT JOIN counted AS c ON c.from_tier = t.tier
+WHERE t.run = $run AND t.next_tier IS NOT NULL
 ORDER BY t.place

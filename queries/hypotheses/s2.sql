@@ -13,6 +13,7 @@ counted AS (
     count(CASE WHEN change = 'lower' THEN 1 END) AS lower,
     count(CASE WHEN decides AND change = 'higher' THEN 1 END) AS mix_higher,
     count(CASE WHEN decides AND change IN ('tie', 'lower') THEN 1 END) AS mix_not_higher,
+    count(CASE WHEN decides AND change = 'void' THEN 1 END) AS mix_void,
     string_agg(
       CASE WHEN decides AND change <> 'void'
         THEN response_format || ' ×' || CAST(CAST(ratio AS DECIMAL(12, 2)) AS VARCHAR) END,
@@ -26,12 +27,19 @@ counted AS (
   GROUP BY from_tier, to_tier
 )
 SELECT
-  'tier ' || c.from_tier || ' to ' || c.to_tier AS part,
+  'tier ' || t.tier || ' to ' || t.next_tier AS part,
   CASE WHEN c.mix_not_higher > 0 THEN false WHEN c.mix_higher > 0 THEN true END AS holds,
-  'mix at c=32: ' || coalesce(c.mix_ratios, 'voided') || '; all classes: ' || c.higher || ' of '
-    || c.cells || ' higher, ' || c.ties || ' tie, ' || c.lower || ' lower' AS found,
+  coalesce(
+    'mix at c=32: '
+      || coalesce(c.mix_ratios, CASE WHEN c.mix_void > 0 THEN 'voided' ELSE 'missing' END)
+      || '; all classes: ' || c.higher || ' of ' || c.cells || ' higher, ' || c.ties || ' tie, '
+      || c.lower || ' lower',
+    'no cell of egernia at both'
+  ) AS found,
   'mix at c=32 higher, intervals apart' AS expected,
   'voided: ' || c.voided AS detail
-FROM counted AS c
-JOIN tiers AS t ON t.run = $run AND t.tier = c.from_tier
+-- A step without a cell is a part that nothing can be said of.
+FROM tiers AS t
+LEFT JOIN counted AS c ON c.from_tier = t.tier
+WHERE t.run = $run AND t.next_tier IS NOT NULL
 ORDER BY t.place

@@ -27,6 +27,7 @@ metadata AS (
   SELECT
     count(CASE WHEN change = 'higher' THEN 1 END) AS climbed,
     count(CASE WHEN change IN ('tie', 'lower') THEN 1 END) AS not_climbed,
+    count(CASE WHEN change = 'void' THEN 1 END) AS void,
     max(CASE WHEN change <> 'void' THEN ratio END) AS ratio,
     string_agg(
       CASE WHEN change = 'void' THEN from_tier || ' to ' || to_tier || ' Q01 csv c=32' END, ', '
@@ -50,7 +51,10 @@ UNION ALL
 SELECT
   'second half: Q01 keeps climbing to tier 24',
   CASE WHEN not_climbed > 0 THEN false WHEN climbed > 0 THEN true END,
-  coalesce('csv, c=32: ×' || CAST(CAST(ratio AS DECIMAL(12, 2)) AS VARCHAR), 'csv, c=32: void'),
+  'csv, c=32: ' || coalesce(
+    '×' || CAST(CAST(ratio AS DECIMAL(12, 2)) AS VARCHAR),
+    CASE WHEN void > 0 THEN 'void' ELSE 'missing' END
+  ),
   'csv, c=32 higher from 16 to 24',
   'voided: ' || voided
 FROM metadata

@@ -15,13 +15,21 @@ counted AS (
     ) AS voided
   FROM judged
   GROUP BY server
+),
+-- A server of the run that the earlier one has no like of is a part too.
+servers AS (
+  SELECT DISTINCT server FROM cells WHERE run = $run
 )
 SELECT
-  server AS part,
-  CASE WHEN moved > 0 THEN false WHEN ties > 0 THEN true END AS holds,
-  ties || ' of ' || cells || ' tie, largest gap ' || CAST(CAST(100 * gap AS DECIMAL(12, 1)) AS VARCHAR)
-    || '%' AS found,
+  s.server AS part,
+  CASE WHEN c.moved > 0 THEN false WHEN c.ties > 0 THEN true END AS holds,
+  coalesce(
+    c.ties || ' of ' || c.cells || ' tie, largest gap '
+      || CAST(CAST(100 * c.gap AS DECIMAL(12, 1)) AS VARCHAR) || '%',
+    'no cell in common'
+  ) AS found,
   'every cell ties' AS expected,
-  'voided: ' || voided AS detail
-FROM counted
-ORDER BY server
+  'voided: ' || c.voided AS detail
+FROM servers AS s
+LEFT JOIN counted AS c ON c.server = s.server
+ORDER BY s.server

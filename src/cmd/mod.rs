@@ -20,8 +20,10 @@ mod select;
 mod session;
 
 mod anomalies;
+mod bursts;
 mod cells;
 mod check;
+mod classify;
 mod demo;
 mod figure;
 mod fit;
@@ -91,6 +93,8 @@ enum Command {
     Protocol(protocol::Args),
     Scaling(scaling::Args),
     Sweep(sweep::Args),
+    Bursts(bursts::Args),
+    Classify(classify::Args),
     Anomalies(anomalies::Args),
     Sql(sql::Args),
     Check(check::Args),
@@ -132,6 +136,8 @@ impl Command {
             Self::Protocol(args) => protocol::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
+            Self::Bursts(args) => bursts::run(args, global),
+            Self::Classify(args) => classify::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),

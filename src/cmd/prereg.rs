@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use serde_json::Value;
 
 use super::args::{Global, OneRun};
 use super::output::Output;
 use super::{Answer, session};
-use crate::protocol::prereg::{Claim, Measurement, Start, StartBasis, Verdict, examine};
+use crate::protocol::prereg::{
+    Claim, Measurement, ResumeEntry, Start, StartBasis, Verdict, examine,
+};
 use crate::protocol::{Prereg, Protocol};
 use crate::report::prereg_page;
 use crate::sql::Session;
@@ -101,12 +104,14 @@ fn measurement(session: &Session, run: String) -> Result<Measurement> {
     })
 }
 
-/// When measuring began, by the best that the store has.
+/// When measuring began, by the best that the store has. A resume is no
+/// beginning: something was measured before it.
 fn start(session: &Session) -> Result<Option<Start>> {
+    let first_event = format!("SELECT min(t) AS t FROM events WHERE kind <> '{RESUMED}'");
     for (basis, sql) in [
         (StartBasis::Request, "SELECT min(started_at) AS t FROM rungs"),
         (StartBasis::Environment, "SELECT min(started_at) AS t FROM runs"),
-        (StartBasis::Event, "SELECT min(t) AS t FROM events"),
+        (StartBasis::Event, &first_event),
     ] {
         let times = session::view(session, "runs", sql)?.floats("t")?;
         if let Some(time) = times.into_iter().flatten().next() {
@@ -116,8 +121,9 @@ fn start(session: &Session) -> Result<Option<Start>> {
     Ok(None)
 }
 
-/// The `resumed` entries of the environment, which have no time of their own in
-/// the store; where there are none, the events of that name.
+/// The `resumed` entries of the environment; where there are none, the events of
+/// that name. An entry of the environment has its time within it, if it has one;
+/// an event has it beside its detail, where the entry needs it.
 fn resumed(session: &Session) -> Result<Vec<String>> {
     let sql = format!("SELECT t, detail FROM events WHERE kind = '{RESUMED}' ORDER BY t");
     let events = session::view(session, "events", &sql)?;
@@ -127,10 +133,23 @@ fn resumed(session: &Session) -> Result<Vec<String>> {
         .zip(events.texts("detail")?)
         .map(|(t, detail)| (t, detail.unwrap_or_default()))
         .collect();
+    let is_of_environment =
+        |(t, detail): &&(Option<f64>, String)| t.is_none() || ResumeEntry::parse(detail).time == *t;
     let of_environment: Vec<String> =
-        entries.iter().filter(|(t, _)| t.is_none()).map(|(_, detail)| detail.clone()).collect();
+        entries.iter().filter(is_of_environment).map(|(_, detail)| detail.clone()).collect();
     if !of_environment.is_empty() {
         return Ok(of_environment);
     }
-    Ok(entries.into_iter().map(|(_, detail)| detail).collect())
+    Ok(entries.into_iter().map(|(t, detail)| timed(t, detail)).collect())
+}
+
+/// The detail of an event with the event's time in it, where it is an object.
+fn timed(t: Option<f64>, detail: String) -> String {
+    match serde_json::from_str(&detail) {
+        Ok(Value::Object(mut entry)) => {
+            entry.insert("t".to_owned(), t.into());
+            Value::Object(entry).to_string()
+        }
+        _ => detail,
+    }
 }

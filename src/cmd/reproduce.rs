@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::args::{CellFilter, Global};
+use super::output::say;
 use super::select::Columns;
 use super::{Answer, pair};
 use crate::report::reproduce_page;
@@ -29,7 +30,11 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Exit with 1 if any cell shown is not a tie
+    /// Exit with 1 if any cell shown is not a tie, or none has intervals to judge by
+    ///
+    /// A cell that lacks an interval in either run cannot differ by the rule, so
+    /// that it is a tie. Where that is so of every cell shown, nothing was
+    /// reproduced: the answer is undecided, and not yes.
     #[arg(long)]
     pub check: bool,
 
@@ -50,5 +55,12 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         return Ok(Answer::Yes);
     }
     let outcomes = asked.view.texts("outcome")?;
-    Ok(Answer::of(outcomes.iter().all(|outcome| outcome.as_deref() == Some("tie"))))
+    let all_tie = outcomes.iter().all(|outcome| outcome.as_deref() == Some("tie"));
+    let is_decided = asked.view.flags("has_intervals")?.contains(&Some(true));
+    if all_tie && !is_decided {
+        say(
+            "tapstat: note: undecided: no cell shown has an interval in both runs, so that none could differ",
+        );
+    }
+    Ok(Answer::of(all_tie && is_decided))
 }

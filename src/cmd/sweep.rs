@@ -8,9 +8,8 @@ use super::{Answer, session};
 use crate::report::sweep_page;
 
 const COLUMNS: Columns = Columns {
-    tier: &[],
-    format: &[],
-    order: "run, target, query_class, concurrency",
+    order: "run, target, try_cast(tier AS DOUBLE), tier, response_format, mode, loop, \
+            offered_rps, query_class, concurrency",
     ..Columns::of_cells("sweep")
 };
 

@@ -48,7 +48,7 @@ pub(super) fn read(
     let mut published = Published::default();
     let mut empty = true;
     for file in files {
-        let table = Table::parse(file, &source.bytes(file)?)?;
+        let table = Table::read(source, file)?;
         let mut rows = Rows { table: &table, unknown: Unknown::default() };
         fill(&mut published, file, &mut rows, environment)?;
         source.left_out(file, rows.unknown);

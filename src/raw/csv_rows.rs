@@ -2,8 +2,9 @@
 
 use csv::{ErrorKind, Position, ReaderBuilder, StringRecord, Trim};
 
-use super::error::{Place, RawError};
+use super::error::{Place, RawError, Warning};
 use super::fields::{Fields, Names};
+use super::input::Source;
 
 /// A CSV file that was read whole.
 #[derive(Debug)]
@@ -14,22 +15,43 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads a CSV file that has a header.
-    pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Self, RawError> {
+    /// Reads a CSV file of a run directory; that its end is missing, or may be,
+    /// is a warning of the run's.
+    pub(super) fn read(source: &mut Source<'_>, file: &str) -> Result<Self, RawError> {
+        let (table, warning) = Self::parse(file, &source.bytes(file)?)?;
+        source.warnings.extend(warning);
+        Ok(table)
+    }
+
+    /// Reads a CSV file that has a header. A last line without newline and
+    /// without all its fields was never finished, and is left out.
+    pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<(Self, Option<Warning>), RawError> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(bytes);
         let mut lines = LineCount::new(file, bytes);
         let header = reader.headers().map_err(|error| lines.error(&error))?;
         let columns: Vec<String> = header.iter().map(str::to_owned).collect();
         check_distinct(file, &columns)?;
-        let rows = reader
-            .into_records()
-            .map(|row| {
-                let row = row.map_err(|error| lines.error(&error))?;
-                Ok((lines.place(row.position()), row))
-            })
-            .collect::<Result<_, RawError>>()?;
-        Ok(Self { file: file.to_owned(), columns, rows })
+        let is_open = !matches!(bytes.last(), None | Some(b'\n' | b'\r'));
+        let mut rows: Vec<(Place, StringRecord)> = Vec::new();
+        let mut cut = None;
+        for row in reader.records() {
+            match row {
+                Ok(row) => rows.push((lines.place(row.position()), row)),
+                Err(error) if is_open && is_unfinished(&error, bytes) => {
+                    cut = Some((
+                        lines.place(error.position()),
+                        "the last line is half-written, left out",
+                    ));
+                }
+                Err(error) => return Err(lines.error(&error)),
+            }
+        }
+        if let (true, None, Some((place, _))) = (is_open, &cut, rows.last()) {
+            cut = Some((place.clone(), "may be cut: the last line has no newline"));
+        }
+        let warning = cut.map(|(place, message)| Warning { place, message: message.to_owned() });
+        Ok((Self { file: file.to_owned(), columns, rows }, warning))
     }
 
     /// Refuses a header that lacks a column; each may have several spellings.
@@ -56,6 +78,22 @@ impl Table {
             .iter()
             .map(|(place, row)| Fields::of_row(place.clone(), self.columns().zip(row.iter())))
     }
+}
+
+/// Whether an error is about a record that reaches to the end of the file and
+/// has too little in it: fewer fields, or the first bytes of a character.
+fn is_unfinished(error: &csv::Error, bytes: &[u8]) -> bool {
+    let start = error.position().and_then(|position| usize::try_from(position.byte()).ok());
+    let rest = start.and_then(|start| bytes.get(start..)).unwrap_or_default();
+    let is_last = !rest.trim_ascii().contains(&b'\n');
+    let is_short = match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => len < expected_len,
+        ErrorKind::Utf8 { .. } => {
+            std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none())
+        }
+        _ => false,
+    };
+    is_last && is_short
 }
 
 fn check_distinct(file: &str, columns: &[String]) -> Result<(), RawError> {
@@ -114,7 +152,9 @@ mod tests {
 
     #[test]
     fn rows_know_their_lines() {
-        let table = Table::parse("t", b"\xef\xbb\xbfa, b\r\n1,\"x\ny\"\r\n\r\n2,z\n").unwrap();
+        let (table, warning) =
+            Table::parse("t", b"\xef\xbb\xbfa, b\r\n1,\"x\ny\"\r\n\r\n2,z\n").unwrap();
+        assert_eq!(warning, None);
         let rows: Vec<(String, String)> = table
             .rows()
             .map(|mut row| (row.place().to_string(), row.need(&["b"], TEXT).unwrap()))
@@ -124,7 +164,7 @@ mod tests {
 
     #[test]
     fn headers_are_checked() {
-        let table = Table::parse("t", b"a,b\n").unwrap();
+        let (table, _) = Table::parse("t", b"a,b\n").unwrap();
         table.require(&[&["a"], &["c", "b"]]).unwrap();
         let message = table.require(&[&["a"], &["c", "d"], &["e"]]).unwrap_err().to_string();
         assert_eq!(message, "t:1: columns are missing: expected c or d, e");
@@ -138,5 +178,25 @@ mod tests {
         assert_eq!(message, "t:3: not valid CSV: expected 2 fields as in the header, found 1");
         let message = Table::parse("t", b"a,b\n1,\xff\n").unwrap_err().to_string();
         assert!(message.starts_with("t:2: not valid CSV: expected UTF-8 text"), "{message}");
+    }
+
+    #[test]
+    fn an_end_without_a_newline_is_warned_of() {
+        let read = |bytes: &[u8]| {
+            let (table, warning) = Table::parse("t", bytes).unwrap();
+            (table.rows().count(), warning.map(|warning| warning.to_string()))
+        };
+        let left_out = |line| Some(format!("t:{line}: the last line is half-written, left out"));
+        let open = |line| Some(format!("t:{line}: may be cut: the last line has no newline"));
+        assert_eq!(read(b"a,b\n1,2\n3,4\n"), (2, None));
+        assert_eq!(read(b"a,b\r\n1,2\r\n"), (1, None));
+        assert_eq!(read(b"a,b\n1,2\n3,4"), (2, open(3)));
+        assert_eq!(read(b"a,b\n1,2\n3"), (1, left_out(3)));
+        assert_eq!(read(b"a,b\n1,2\n3,\xc3"), (1, left_out(3)));
+        assert_eq!(read(b"a,b"), (0, None));
+        // Too many fields are no half of a line, nor is a line before the last.
+        for bytes in [&b"a,b\n1,2\n3,4,5"[..], b"a,b\n1\n3,4", b"a,b\n3,\xff4"] {
+            assert!(Table::parse("t", bytes).is_err(), "{bytes:?}");
+        }
     }
 }

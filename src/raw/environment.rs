@@ -31,8 +31,17 @@ pub struct Environment {
     pub tiers: Vec<String>,
     /// (target, server) pairs, sorted.
     pub targets: Vec<(String, Option<String>)>,
-    /// The `resumed` entries, each as JSON text.
-    pub resumed: Vec<String>,
+    /// The `resumed` entries, in file order.
+    pub resumed: Vec<Resumed>,
+}
+
+/// One time that the run was taken up again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resumed {
+    /// Unix seconds; `None` where the entry has no number for it.
+    pub t: Option<f64>,
+    /// The whole entry as JSON text with sorted keys.
+    pub entry: String,
 }
 
 impl Environment {
@@ -105,8 +114,15 @@ fn measure_seconds(place: &Place, scenarios: &Map<String, Value>) -> Result<Opti
     }
 }
 
-fn resumed(entries: Vec<Value>) -> Vec<String> {
-    entries.into_iter().map(|entry| sorted(entry).to_string()).collect()
+/// The names that the time of a `resumed` entry has in the field.
+const RESUMED_AT: [&str; 4] = ["t", "at", "resumed_at", "recorded_at"];
+
+fn resumed(entries: Vec<Value>) -> Vec<Resumed> {
+    let read = |entry: Value| Resumed {
+        t: RESUMED_AT.iter().find_map(|name| entry.get(name)).and_then(Value::as_f64),
+        entry: sorted(entry).to_string(),
+    };
+    entries.into_iter().map(read).collect()
 }
 
 /// The same value with the keys of its objects sorted.
@@ -159,7 +175,7 @@ mod tests {
             host_platform: Some("Linux".into()),
             tiers: vec!["8".into(), "16".into()],
             targets: vec![("one".into(), Some("argus".into())), ("two".into(), None)],
-            resumed: vec![r#"{"from":"r1","t":7}"#.into()],
+            resumed: vec![Resumed { t: Some(7.0), entry: r#"{"from":"r1","t":7}"#.into() }],
         };
         assert_eq!(environment.unwrap(), expected);
         assert_eq!(expected.server_of("one"), "argus");
@@ -172,6 +188,15 @@ mod tests {
         assert_eq!(read(json!({})).unwrap(), Environment::default());
         let nulls = json!({"git": null, "target": null, "scenario": null, "resumed": null});
         assert_eq!(read(nulls).unwrap(), Environment::default());
+    }
+
+    #[test]
+    fn a_resume_has_its_time_where_it_is_a_number() {
+        let entries = json!([{"at": 7.5}, {"resumed_at": 8}, {"t": "noon"}, {}, "by hand"]);
+        let resumed = read(json!({"resumed": entries})).unwrap().resumed;
+        let times: Vec<Option<f64>> = resumed.iter().map(|entry| entry.t).collect();
+        assert_eq!(times, [Some(7.5), Some(8.0), None, None, None]);
+        assert_eq!(resumed[4].entry, "\"by hand\"");
     }
 
     #[test]

@@ -83,9 +83,11 @@ pub(super) const COVERAGE: Rule<f64> = Rule {
 pub(super) const MODE: Rule<String> =
     Rule { expected: "`sync` or `async`", read: |value, _| one_of(value, &["sync", "async"]) };
 
-/// `closed` or `open`.
-pub(super) const LOOP: Rule<String> =
-    Rule { expected: "`closed` or `open`", read: |value, _| one_of(value, &["closed", "open"]) };
+/// `closed`, `open` or `burst`.
+pub(super) const LOOP: Rule<String> = Rule {
+    expected: "`closed`, `open` or `burst`",
+    read: |value, _| one_of(value, &["closed", "open", "burst"]),
+};
 
 const OBJECT: Rule<Map<String, Value>> =
     Rule { expected: "an object", read: |value, _| value.as_object().cloned() };

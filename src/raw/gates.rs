@@ -48,11 +48,11 @@ pub(super) struct Gates {
 pub(super) fn read(source: &mut Source<'_>, files: &[String]) -> Result<Gates, RawError> {
     let mut gates = Gates::default();
     for file in files {
-        let bytes = source.bytes(file)?;
         if file.ends_with(".json") {
-            gates.document(file, json::document(file, &bytes)?)?;
+            gates.document(file, json::document(file, &source.bytes(file)?)?)?;
         } else {
-            let unknown = gates.table(file, &Table::parse(file, &bytes)?)?;
+            let table = Table::read(source, file)?;
+            let unknown = gates.table(file, &table)?;
             source.left_out(file, unknown);
         }
     }

@@ -25,7 +25,7 @@ pub mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use environment::Environment;
+pub use environment::{Environment, Resumed};
 pub use error::{Place, RawError, Warning};
 pub use events::Event;
 pub use gates::{Agreement, Gate};

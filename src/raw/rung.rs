@@ -26,7 +26,7 @@ pub struct RungKey {
     pub loops: Option<i64>,
     /// `sync` or `async`.
     pub mode: Option<String>,
-    /// `closed` or `open`.
+    /// `closed`, `open` or `burst`: then the repetition counts the bursts of a series.
     pub r#loop: Option<String>,
     /// Requests per second that an open loop offers.
     pub offered_rps: Option<f64>,
@@ -34,7 +34,7 @@ pub struct RungKey {
 
 impl RungKey {
     /// The rung's name in files and tables:
-    /// `t<tier>-<target>-<format>-<class>-c<n>[-i<n>x<loops>][-async][-q<rate>]-r<n>`,
+    /// `t<tier>-<target>-<format>-<class>-c<n>[-i<n>x<loops>][-async][-burst][-q<rate>]-r<n>`,
     /// without `t…-` in a run without tiers. Characters that a file name
     /// cannot hold become `_`.
     pub fn name(&self) -> String {
@@ -55,8 +55,9 @@ impl RungKey {
             .map(|instances| format!("-i{instances}x{}", self.loops.unwrap_or(1)))
             .unwrap_or_default();
         let mode = if self.mode.as_deref() == Some("async") { "-async" } else { "" };
+        let burst = if self.r#loop.as_deref() == Some("burst") { "-burst" } else { "" };
         let rate = self.offered_rps.map(|rate| format!("-q{rate}")).unwrap_or_default();
-        format!("{instances}{mode}{rate}")
+        format!("{instances}{mode}{burst}{rate}")
     }
 
     /// The canonical order: tier, target, response format, query class,
@@ -218,6 +219,8 @@ mod tests {
         assert_eq!(full.name(), "a_b-csv-Q01-c8-i3x2-async-q2.5-r2");
         let sync = RungKey { mode: Some("sync".into()), instances: Some(2), ..key(None, 8, 2) };
         assert_eq!(sync.name(), "egernia-csv-Q01-c8-i2x1-r2");
+        let burst = RungKey { r#loop: Some("burst".into()), ..sync };
+        assert_eq!(burst.name(), "egernia-csv-Q01-c8-i2x1-burst-r2");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn read(
     file: &str,
     rungs: &mut [RungRecord],
 ) -> Result<Vec<RungResources>, RawError> {
-    let table = Table::parse(file, &source.bytes(file)?)?;
+    let table = Table::read(source, file)?;
     table.require(COLUMNS)?;
     let places: HashMap<String, usize> =
         rungs.iter().enumerate().map(|(i, rung)| (rung.key.name(), i)).collect();

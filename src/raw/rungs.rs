@@ -61,17 +61,18 @@ fn kind(layout: Layout) -> &'static str {
 }
 
 fn lines(source: &mut Source<'_>, layout: Layout, file: &str) -> Result<Vec<Fields>, RawError> {
-    let bytes = source.bytes(file)?;
     match layout {
         Layout::RungsJsonl => {
-            let (values, warning) = json::lines(file, &bytes)?;
+            let (values, warning) = json::lines(file, &source.bytes(file)?)?;
             source.warnings.extend(warning);
             objects(values)
         }
-        Layout::Summaries => objects(vec![(Place::file(file), json::document(file, &bytes)?)]),
-        Layout::SummaryJson => objects(json::array(file, &bytes)?),
+        Layout::Summaries => {
+            objects(vec![(Place::file(file), json::document(file, &source.bytes(file)?)?)])
+        }
+        Layout::SummaryJson => objects(json::array(file, &source.bytes(file)?)?),
         Layout::SummaryCsv | Layout::PublishedTable => {
-            let table = Table::parse(file, &bytes)?;
+            let table = Table::read(source, file)?;
             table.require(COLUMNS)?;
             Ok(table.rows().collect())
         }

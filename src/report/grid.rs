@@ -214,7 +214,9 @@ fn draw(cell: &Cell, colour: bool) -> Drawn {
 
 /// Text from the data, without anything that steers a terminal.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && c != '\n';
+    // Control characters, and those that turn the direction of what follows.
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let steers = |c: char| (c.is_control() && c != '\n') || turns(c);
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
@@ -315,8 +317,10 @@ egernia-scaling3  verdict
         let mut grid = Grid::new([("text", Align::Left)]);
         grid.push(vec!["\u{1b}[31mred\u{7}".into()]);
         grid.push(vec!["a|b\nc\\".into()]);
+        grid.push(vec!["1\u{202e}2".into()]);
         let text = grid.to_terminal(Style::default());
         assert!(text.contains("\\u{1b}[31mred\\u{7}"), "{text}");
+        assert!(text.contains("1\\u{202e}2"), "{text}");
         assert!(grid.to_markdown().contains("| a\\|b<br>c\\\\ "), "{}", grid.to_markdown());
     }
 }

@@ -2,6 +2,7 @@
 //! pages that a terminal or a Markdown file shows.
 
 mod cells;
+mod classify;
 mod csv;
 mod differences;
 mod error;
@@ -30,13 +31,14 @@ mod view;
 mod wide;
 
 pub use cells::cells_page;
+pub use classify::classify_page;
 pub use differences::{Difference, Facts, differences};
 pub use error::ReportError;
 pub use fit::fit_page;
 pub use format::Format;
 pub use grid::{Align, Cell, Grid, MISSING, Style, Tone};
 pub use hypotheses::hypotheses_page;
-pub use instances::{scaling_page, sweep_page};
+pub use instances::{bursts_page, scaling_page, sweep_page};
 pub use page::Page;
 pub use pair::{Pair, reproduce_page, shift_page};
 pub use place::Place;

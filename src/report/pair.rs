@@ -181,6 +181,22 @@ pub fn reproduce_page(view: &View, pair: Pair<'_>) -> Result<Page, ReportError> 
     let mut all = vec![
         "outcome: tie unless the intervals do not touch and the means are at least the tie floor apart; void where either cell has a voided rung".to_owned(),
     ];
+    // A view of the user's may not have it.
+    if view.has("has_intervals") {
+        let flags = view.flags("has_intervals")?;
+        let ties = outcomes.iter().zip(&flags).filter(|(outcome, _)| *outcome == "tie");
+        let (mut all_ties, mut undecided) = (0, 0);
+        for (_, flag) in ties {
+            all_ties += 1;
+            undecided += usize::from(*flag == Some(false));
+        }
+        if undecided > 0 {
+            all.push(format!(
+                "undecided: {undecided} of {} without an interval in both runs, which by the rule cannot differ",
+                figure::counted(all_ties, "tie")
+            ));
+        }
+    }
     all.extend(notes(pair));
     page.notes(all);
     Ok(page)

@@ -93,7 +93,9 @@ pub fn whole(parts: &[Part]) -> Outcome {
 /// # Errors
 /// If there is neither, or the file cannot be read.
 pub fn query_of(hypothesis: &Hypothesis, queries: Option<&Path>) -> Result<String, SqlError> {
-    if let Some(folder) = queries {
+    // A name, and not a way to other files.
+    let is_name = Path::new(&hypothesis.query).file_name() == Some(hypothesis.query.as_ref());
+    if let Some(folder) = queries.filter(|_| is_name) {
         let path = folder.join("hypotheses").join(&hypothesis.query);
         if path.exists() {
             return std::fs::read_to_string(&path).map_err(|source| SqlError::Io { path, source });
@@ -156,7 +158,14 @@ fn unsettled(why: String) -> Part {
 fn parts_of(batch: &RecordBatch, hypothesis: &Hypothesis) -> Result<Vec<Part>, SqlError> {
     // Text may come as one of several types: string_agg gives another than ||.
     let column = |name: &'static str, data_type: DataType| {
-        let column = batch.column_by_name(name).and_then(|column| cast(column, &data_type).ok());
+        let column = batch.column_by_name(name);
+        // Other types become text as they are, but what is neither true nor
+        // false would become unsettled without a word.
+        let column = column.filter(|column| {
+            data_type != DataType::Boolean
+                || matches!(column.data_type(), DataType::Boolean | DataType::Null)
+        });
+        let column = column.and_then(|column| cast(column, &data_type).ok());
         column.ok_or_else(|| SqlError::HypothesisColumn {
             query: hypothesis.query.clone(),
             column: name,

@@ -7,7 +7,7 @@ use super::schema::{
 };
 use crate::raw::{
     Agreement, Burst, Cell, Event, Gate, InstanceScaling, Layout, Pin, ResourceCell,
-    ResourceSample, Run, RunId, RungRecord, RungResources, Sweep, Warning,
+    ResourceSample, Resumed, Run, RunId, RungRecord, RungResources, Sweep, Warning,
 };
 
 /// The kind of the events that ingest's warnings become.
@@ -146,9 +146,10 @@ impl From<&Warning> for EventRow {
 }
 
 impl EventRow {
-    /// A `resumed` entry of the environment, given as JSON text.
-    pub fn resumed(entry: String) -> Self {
-        Self { kind: RESUMED.to_owned(), detail: Some(entry), ..Self::default() }
+    /// A `resumed` entry of the environment.
+    pub fn resumed(entry: Resumed) -> Self {
+        let Resumed { t, entry } = entry;
+        Self { t, kind: RESUMED.to_owned(), detail: Some(entry), ..Self::default() }
     }
 }
 

@@ -195,7 +195,7 @@ table! {
         concurrency: i64, "1", "connections held";
         repetition: i64, "1", "which repetition of the cell, from 1";
         mode: Option<String>, "", "sync or async, null where unused";
-        r#loop: Option<String>, "", "closed or open, null where not recorded";
+        r#loop: Option<String>, "", "closed, open or burst, null where not recorded";
         offered_rps: Option<f64>, "1/s", "offered rate of an open loop";
         instances: Option<i64>, "1", "instances of the server";
         loops: Option<i64>, "1", "event loops of each instance";

@@ -194,3 +194,125 @@ fn percentiles_in_one_pass_are_those_of_one_at_a_time() {
     );
     assert_eq!(none, (None, None));
 }
+
+#[test]
+fn what_no_interval_could_deny_is_not_reproduced() {
+    let sandbox = Sandbox::new();
+    let ingest = |id: &str, rungs: Vec<Rung>| {
+        let run = sandbox.run(id);
+        run.rungs(rungs);
+        sandbox.ingest(run);
+    };
+    ingest("one-a", vec![paced("a", 1, 100.0)]);
+    ingest("one-b", vec![paced("a", 1, 10.0)]);
+    let three = |rps: f64| (1..=3).map(|n| paced("a", n, rps + f64::from(n))).collect();
+    ingest("three-a", three(100.0));
+    ingest("three-b", three(101.0));
+    let check = |a: &str, b: &str| {
+        let output = sandbox.tapstat(&["reproduce", a, b, "--check"]).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, page, said) = check("one-a", "one-b");
+    assert_eq!(code, Some(1), "{page}");
+    assert!(page.contains("undecided: 1 of 1 tie without an interval in both runs"), "{page}");
+    assert!(said.starts_with("tapstat: note: undecided: no cell shown has an interval"), "{said}");
+    // One side is not enough, and shown without --check it is no error.
+    assert_eq!(check("one-a", "three-b").0, Some(1));
+    sandbox.tapstat(&["reproduce", "one-a", "one-b"]).assert().success().stderr_eq("");
+    let (code, page, said) = check("three-a", "three-b");
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    assert!(!page.contains("undecided"), "{page}");
+}
+
+#[test]
+fn a_csv_that_may_have_lost_its_end_is_said_to() {
+    const HEADER: &str = "target,query_class,concurrency,repetition,requests,errors,rps\n";
+    let warnings = |rows: &str| {
+        let sandbox = Sandbox::new();
+        let run = sandbox.run(RUN);
+        run.file("summary.csv", format!("{HEADER}{rows}"));
+        let (_, warnings) = sandbox.try_ingest(&run).unwrap();
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let (rungs,): (i64,) = ask_one(&sandbox.session(), "SELECT rungs FROM runs");
+        (rungs, warnings)
+    };
+    let whole = "a,Q01,8,1,600,0,10\na,Q01,8,2,600,0,10";
+    assert_eq!(warnings(&format!("{whole}\n")), (2, vec![]));
+    let open = "summary.csv:3: may be cut: the last line has no newline".to_owned();
+    assert_eq!(warnings(whole), (2, vec![open]));
+    let half = "summary.csv:3: the last line is half-written, left out".to_owned();
+    assert_eq!(warnings(&whole[..whole.len() - 4]), (1, vec![half]));
+}
+
+#[test]
+fn a_resume_has_its_time_in_the_store() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(RUN);
+    let git = json!({"sha": "d43b538d10d286d3aa48cd882fe33fd86a99dcc8", "branch": "main",
+                     "dirty": false});
+    let resumed = json!([{"t": 1500.5, "git": git}, {"note": "by hand"}]);
+    run.rungs([Rung::new("a", 1)])
+        .file("environment.json", json!({"resumed": resumed}).to_string());
+    sandbox.ingest(run);
+    let events: Vec<(Option<f64>, String)> =
+        ask(&sandbox.session(), "SELECT t, detail FROM events WHERE kind = 'resumed' ORDER BY t");
+    assert_eq!(events[0].0, Some(1500.5));
+    let detail: serde_json::Value = serde_json::from_str(&events[0].1).unwrap();
+    assert_eq!(detail, json!({"t": 1500.5, "git": git}));
+    assert_eq!(events[1], (None, json!({"note": "by hand"}).to_string()));
+}
+
+#[test]
+fn a_tie_for_want_of_intervals_is_not_robust() {
+    let sandbox = store_of([paced("a", 1, 100.0), paced("b", 1, 50.0)]);
+    let beside: (String, Option<bool>) =
+        ask_one(&sandbox.session(), "SELECT verdict, robust FROM verdict_robustness");
+    assert_eq!(beside, ("tie".to_owned(), None));
+}
+
+#[test]
+fn the_query_of_a_hypothesis_is_a_name_and_says_true_or_false() {
+    let sandbox = store_of([paced("a", 1, 100.0)]);
+    let folder = sandbox.path("mine/hypotheses");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(sandbox.path("secret.sql"), "root:x:0:0").unwrap();
+    let judge = |query: &str, sql: &str| {
+        let protocol =
+            format!("[[hypothesis]]\nid = \"H\"\nstatement = \"s\"\nquery = \"{query}\"\n");
+        fs::write(sandbox.path("p.toml"), protocol).unwrap();
+        fs::write(folder.join("h.sql"), sql).unwrap();
+        let arguments = ["hypotheses", "--protocol", "p.toml", "--queries", "mine"];
+        let output = sandbox.tapstat(&arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    for query in ["../../secret.sql", "..", ".", "", "/etc/passwd", "x/../h.sql"] {
+        let (code, said) = judge(query, "SELECT 1");
+        assert_eq!(code, 2);
+        assert!(said.contains(&format!("no query file `{query}`")), "{said}");
+    }
+    let holds = |holds: &str| {
+        let sql = format!(
+            "SELECT 'p' AS part, {holds} AS holds, '' AS found, '' AS expected, NULL AS detail"
+        );
+        judge("h.sql", &sql)
+    };
+    assert_eq!(holds("true"), (0, String::new()));
+    assert_eq!(holds("NULL"), (0, String::new()));
+    for wrong in ["'maybe'", "2"] {
+        let (code, said) = holds(wrong);
+        assert_eq!(code, 2);
+        assert!(said.ends_with("h.sql: expected a column `holds` of type Boolean\n"), "{said}");
+    }
+}
+
+#[test]
+fn a_sweep_is_filtered_by_all_that_it_has() {
+    let step = |tier: &str, rps| paced("a", 1, rps).with("instances", 1).with("tier", tier);
+    let sandbox = store_of([step("4", 100.0), step("8", 200.0)]);
+    let output = sandbox.tapstat(&["sweep", "--tier", "8", "--format", "json"]).output().unwrap();
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["rps"]), (1, &json!(200.0)));
+    let page = sandbox.tapstat(&["sweep"]).output().unwrap();
+    assert!(String::from_utf8(page.stdout).unwrap().contains("tier  path"));
+}

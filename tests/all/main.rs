@@ -5,10 +5,13 @@
 
 mod altered;
 mod bad_input;
+mod bursts;
 mod catalog;
+mod classify;
 mod cli;
 mod edges;
 mod figures;
+mod hypotheses;
 mod instances;
 mod kill;
 mod layouts;

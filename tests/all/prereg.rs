@@ -249,3 +249,20 @@ fn a_repository_is_only_read() {
     assert_eq!(campaign.prereg(&["--run", "campaign"]).0, 0);
     assert!(files(&campaign.sandbox.path("repo")) == before);
 }
+
+#[test]
+fn a_resume_in_the_events_has_the_time_of_its_event() {
+    let campaign = Campaign::new();
+    campaign.tag(950_000);
+    let head = campaign.repo.head().unwrap().target().unwrap();
+    let later = campaign.commit(1_000_050, &[("driver.py", "print(3)\n")]);
+    let event = json!({"t": 1_000_060.0, "kind": "resumed",
+                       "detail": {"git": {"sha": later.to_string(), "dirty": false}}});
+    campaign.sandbox.run("20260101T000000Z-0123abcd-campaign").lines("events.jsonl", [event]);
+    campaign.measure(head, false, json!(null));
+    let (code, document) = campaign.prereg(&["--run", "campaign"]);
+    assert_eq!((code, &document["verdict"]), (0, &json!("frozen")));
+    let resumed = document["resumed"].as_array().unwrap();
+    assert_eq!((resumed.len(), &resumed[0]["changed"]), (1, &json!(false)));
+    assert_eq!(resumed[0]["time"], 1_000_060.0, "{document}");
+}

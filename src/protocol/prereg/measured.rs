@@ -87,15 +87,18 @@ impl<'a> Described<'a> {
 
 /// What a `resumed` entry says of the state that the run was resumed at.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct ResumeEntry {
-    pub(super) time: Option<f64>,
-    pub(super) commit: Option<String>,
-    pub(super) dirty: Option<bool>,
+pub struct ResumeEntry {
+    /// Unix seconds.
+    pub time: Option<f64>,
+    /// The commit's id, or the first digits of it.
+    pub commit: Option<String>,
+    /// Whether the tree differed from the commit.
+    pub dirty: Option<bool>,
 }
 
 impl ResumeEntry {
     /// Reads an entry: git's state under `git`, or beside the rest.
-    pub(super) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let entry: Value = serde_json::from_str(text).unwrap_or_default();
         let git = entry.get("git").unwrap_or(&Value::Null);
         let find = |pairs: &[(&Value, &str)]| {

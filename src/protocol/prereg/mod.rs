@@ -24,7 +24,7 @@ use serde::Serialize;
 pub use commits::Between;
 pub use error::PreregError;
 pub use files::{Change, FileChange, Hunk, PathState};
-pub use measured::{Measurement, Start, StartBasis};
+pub use measured::{Measurement, ResumeEntry, Start, StartBasis};
 pub use reason::{Effect, Reason, ResumeGap, Verdict};
 pub use registered::{Kind, Registered, SignatureForm};
 pub use utc::utc;

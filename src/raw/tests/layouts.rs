@@ -77,7 +77,7 @@ fn all_layouts_give_the_same_rungs() {
         (Layout::RungsJsonl, Folder::new().with("rungs.jsonl", jsonl(&nested()))),
         (Layout::Summaries, summaries(&nested())),
         (Layout::SummaryJson, Folder::new().with("summary.json", pretty(&nested()))),
-        (Layout::SummaryCsv, Folder::new().with("summary.csv", csv(&flat()))),
+        (Layout::SummaryCsv, Folder::new().with("summary.csv", csv(&flat()) + "\n")),
     ];
     let expected = without_places(folders[0].1.read());
     assert_eq!(expected[0].key.tier.as_deref(), Some("8"));
@@ -100,7 +100,7 @@ fn rungs_know_where_they_stand() {
     };
     let lines = places(Folder::new().with("rungs.jsonl", format!("\n{}", jsonl(&flat()))));
     assert_eq!(lines, ["rungs.jsonl:3", "rungs.jsonl:2"]);
-    let rows = places(Folder::new().with("summary.csv", csv(&flat())));
+    let rows = places(Folder::new().with("summary.csv", csv(&flat()) + "\n"));
     assert_eq!(rows, ["summary.csv:3", "summary.csv:2"]);
     let items = places(Folder::new().with("summary.json", pretty(&flat())));
     let fields = flat()[0].as_object().unwrap().len();

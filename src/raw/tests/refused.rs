@@ -75,7 +75,7 @@ fn figures_that_cannot_be() {
         (json!({"repetition": 0}), "repetition", "a whole number of at least 1", "0"),
         (json!({"target": 5}), "target", "text", "5"),
         (json!({"mode": "both"}), "mode", "`sync` or `async`", "\"both\""),
-        (json!({"loop": "ajar"}), "loop", "`closed` or `open`", "\"ajar\""),
+        (json!({"loop": "ajar"}), "loop", "`closed`, `open` or `burst`", "\"ajar\""),
         (json!({"error_fraction": 1.1}), "error_fraction", "a number from 0 to 1", "1.1"),
         (json!({"errors": 101}), "errors", "at most the 100 requests", "101"),
         (

@@ -1,6 +1,7 @@
 //! The functions that SQL lacks, over [`crate::stats`].
 
 mod aggregate;
+mod limit;
 mod relation;
 mod scalar;
 
@@ -8,7 +9,7 @@ pub(super) use relation::{NO_RUN, RelationFunction, RunFunction, bind, bind_rela
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 
-/// Scalar functions: Student's t, half-widths, the beats rule, a refusal.
+/// Scalar functions: Student's t, half-widths, the beats rule, CPU limits, a refusal.
 pub(super) fn scalars() -> Vec<ScalarUDF> {
     scalar::all()
 }

@@ -12,6 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::limit;
 use crate::stats::welch::{self, Sample};
 use crate::stats::{StatsError, interval, verdict};
 
@@ -36,6 +37,7 @@ enum Function {
     WelchP,
     WelchHalfWidth,
     WelchDetectable,
+    CpuLimit,
     Refuse,
 }
 
@@ -48,6 +50,7 @@ impl Function {
             Self::WelchP => welch_p,
             Self::WelchHalfWidth => welch_half_width,
             Self::WelchDetectable => welch_detectable,
+            Self::CpuLimit => cpu_limit,
             Self::Refuse => refuse,
         }
     }
@@ -100,6 +103,7 @@ pub(super) fn all() -> Vec<ScalarUDF> {
             Float64,
             Function::WelchDetectable,
         ),
+        pure("cpu_limit", vec![Utf8, Utf8], Float64, Function::CpuLimit),
         // Volatile: a refusal must not be evaluated while a query is planned.
         ScalarUDF::from(Columnwise {
             name: "refuse",
@@ -196,6 +200,14 @@ fn welch_detectable(columns: &[ArrayRef]) -> Result<ArrayRef> {
     rowwise(columns, |[s_a, n_a, s_b, n_b, confidence, power]| {
         welch::detectable(sample(0.0, s_a, n_a), sample(0.0, s_b, n_b), confidence, power)
     })
+}
+
+/// `cpu_limit(key, value)`: the cores that a pin allows, null where it is about
+/// something else.
+fn cpu_limit(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let (keys, values) = (as_string_array(&columns[0])?, as_string_array(&columns[1])?);
+    let limits = keys.iter().zip(values).map(|pin| limit::cores(pin.0?, pin.1?));
+    Ok(Arc::new(limits.collect::<Float64Array>()))
 }
 
 /// `refuse(message)`: ends the query with that message.

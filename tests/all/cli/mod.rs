@@ -21,6 +21,8 @@ const COMMANDS: &[&str] = &[
     "fit",
     "scaling",
     "sweep",
+    "bursts",
+    "classify",
     "anomalies",
     "hypotheses",
     "prereg",
