@@ -1,6 +1,7 @@
 //! A drawing as PNG or PDF, by the same outlines.
 
 use krilla::geom::Size;
+use krilla::metadata::Metadata;
 use krilla::page::PageSettings;
 use krilla::{Document, SerializeSettings};
 use krilla_svg::{SurfaceExt, SvgSettings};
@@ -44,7 +45,7 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, FigureError> {
 ///
 /// # Errors
 /// If the page cannot be written.
-pub fn pdf(svg: &str) -> Result<Vec<u8>, FigureError> {
+pub fn pdf(svg: &str, title: &str) -> Result<Vec<u8>, FigureError> {
     let tree = tree(svg)?;
     let points = |pixels: f32| pixels * 72.0 / DPI;
     let (width, height) = (points(tree.size().width()), points(tree.size().height()));
@@ -53,6 +54,7 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, FigureError> {
     let page = PageSettings::from_wh(width, height)
         .ok_or_else(|| FigureError::drawing(format!("{width} × {height} points")))?;
     let mut document = Document::new_with(SerializeSettings::default());
+    document.set_metadata(Metadata::new().title(title.to_owned()));
     let mut page = document.start_page_with(page);
     let mut surface = page.surface();
     surface

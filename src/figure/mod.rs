@@ -218,6 +218,6 @@ impl Figure {
     /// # Errors
     /// If the page cannot be written.
     pub fn pdf(&self) -> Result<Vec<u8>, FigureError> {
-        export::pdf(&svg::drawing(&self.scene, self.about()))
+        export::pdf(&svg::drawing(&self.scene, self.about()), &self.title)
     }
 }

@@ -208,14 +208,7 @@ mod tests {
     fn figures_far_apart_need_a_logarithmic_axis() {
         let axis = Axis::of([9.4, 610.0], 6);
         assert!(axis.is_log);
-        assert_eq!(
-            shown(&axis),
-            ["5", "10", "20", "50", "100", "200", "500", "1,000"][..]
-                .to_vec()
-                .into_iter()
-                .filter(|t| shown(&axis).contains(t))
-                .collect::<Vec<_>>()
-        );
+        assert_eq!(shown(&axis), ["10", "30", "100", "300", "1,000"]);
         assert!(axis.ends.0 <= 9.4 && axis.ends.1 >= 610.0);
         assert_eq!(axis.caption("throughput", "requests/s"), "throughput (requests/s, log scale)");
     }

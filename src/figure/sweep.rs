@@ -27,12 +27,13 @@ const QUANTITIES: [(&str, &str); 4] = [
 
 /// A burst from idle.
 struct Burst {
-    number: i64,
+    name: String,
     connections: i64,
     rps: f64,
     p99_ms: Option<f64>,
     instances: Option<i64>,
     errors: Option<i64>,
+    voided: bool,
 }
 
 const BAR: i32 = 120;
@@ -97,20 +98,33 @@ fn bursts(source: &Source<'_>, request: &Request<'_>) -> Result<Vec<Burst>, Figu
         return Ok(Vec::new());
     }
     let view = source.ask(
-        "published_bursts",
-        "SELECT * FROM published_bursts WHERE run = $run ORDER BY burst",
+        "bursts",
+        "SELECT * FROM bursts WHERE run = $run \
+         ORDER BY query_class, target, concurrency, burst",
     )?;
+    let (classes, targets) = (view.names("query_class")?, view.names("target")?);
     let (numbers, connections) = (view.ints("burst")?, view.ints("concurrency")?);
     let (rps, p99) = (view.floats("rps")?, view.floats("latency_p99_s")?);
-    let (instances, errors) = (view.ints("instances_at_end")?, view.ints("errors")?);
+    let (instances, errors) = (view.ints("instances")?, view.ints("errors")?);
+    let voided = view.flags("voided")?;
+    let is_one = |names: &[String]| names.windows(2).all(|pair| pair[0] == pair[1]);
+    let (one_class, one_target) = (is_one(&classes), is_one(&targets));
     let burst = |row: usize| {
+        let mut name = format!("burst {}", numbers[row]?);
+        if !one_class {
+            name = format!("{}, {name}", classes[row]);
+        }
+        if !one_target {
+            name = format!("{}, {name}", targets[row]);
+        }
         Some(Burst {
-            number: numbers[row]?,
+            name,
             connections: connections[row]?,
             rps: rps[row]?,
             p99_ms: p99[row].map(|seconds| 1e3 * seconds),
             instances: instances[row],
             errors: errors[row],
+            voided: voided[row].unwrap_or(false),
         })
     };
     Ok((0..view.len()).filter_map(burst).collect())
@@ -127,6 +141,9 @@ impl Burst {
         }
         if let Some(errors) = self.errors.filter(|errors| *errors > 0) {
             text += &format!(", {errors} failed");
+        }
+        if self.voided {
+            text += ", void";
         }
         text
     }
@@ -211,7 +228,7 @@ fn compose(
             if beside.is_some() {
                 let ends = series.iter().enumerate().filter_map(|(number, name)| {
                     let of_it = points.iter().filter(|point| point.series == *name);
-                    let last = of_it.filter(|point| point.values[*index].is_some()).last()?;
+                    let last = of_it.rev().find(|point| point.values[*index].is_some())?;
                     let value = last.values[*index]?;
                     let at = panel.at(last.connections as f64, axis.within(value));
                     Some(End { at, text: (*name).to_owned(), series: number })
@@ -315,29 +332,37 @@ fn draw_points(
 fn draw_bursts(canvas: &Canvas<'_>, body: Rect, bursts: &[Burst]) {
     let look = Type::new(SMALL);
     let heading = Type::new(super::canvas::TEXT);
-    let connections = super::scale::number(bursts[0].connections as f64);
-    let text = heading.fitted(
-        &format!("bursts from idle to {connections} connections, one after the other"),
-        body.width(),
-    );
+    let connections = bursts[0].connections;
+    let to = if bursts.iter().all(|burst| burst.connections == connections) {
+        format!(" to {} connections", super::scale::number(connections as f64))
+    } else {
+        String::new()
+    };
+    let text = format!("bursts from idle{to}, one after the other");
+    let text = heading.fitted(&text, body.width());
     canvas.text((body.left, body.top - 40), &text, heading);
-    let name = |burst: &Burst| format!("burst {}", burst.number);
-    let names = bursts.iter().map(|burst| look.width(&name(burst))).max().unwrap_or(0) + 40;
+    let names = bursts.iter().map(|burst| look.width(&burst.name)).max().unwrap_or(0);
+    let names = names.min(body.width() / 3) + 40;
     let texts = bursts.iter().map(|burst| look.width(&burst.text())).max().unwrap_or(0) + 40;
     let room = (body.width() - names - texts).max(100);
     let most = bursts.iter().map(|burst| burst.rps).fold(0.0, f64::max);
     for (index, burst) in bursts.iter().enumerate() {
         let top = body.top + i32::try_from(index).unwrap_or(0) * BAR;
         let middle = top + BAR / 2;
-        canvas.text((body.left, middle), &name(burst), look.middle());
+        let name = look.fitted(&burst.name, names - 40);
+        canvas.text((body.left, middle), &name, look.middle());
         let share = if most > 0.0 { burst.rps / most } else { 0.0 };
         let left = body.left + names;
         let right = left + (f64::from(room) * share).round() as i32;
-        let value = format!("{}: {}", name(burst), burst.text());
+        let value = format!("{}: {}", burst.name, burst.text());
         let number = burst.rps.to_string();
         canvas.mark(&value, &[("value", &number)], || {
             let bar = Rect { left, top: top + 25, right, bottom: top + BAR - 25 };
-            canvas.fill(bar, Ink::Series(4), 0.55);
+            if burst.voided {
+                canvas.edge(bar, Ink::Series(4), 6);
+            } else {
+                canvas.fill(bar, Ink::Series(4), 0.55);
+            }
         });
         let text = look.fitted(&burst.text(), body.right - right - 30);
         canvas.text((right + 30, middle), &text, look.middle());

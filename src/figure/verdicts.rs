@@ -2,7 +2,7 @@
 //! tie, where the measurement is void.
 
 use super::canvas::{Canvas, Rect, SMALL, Type};
-use super::data::{Place, Source, listed, unavailable};
+use super::data::{Cell, Filter, Place, Source, listed, unavailable};
 use super::frame::{Frame, Key, Symbol};
 use super::ink::Ink;
 use super::{Drawn, Figure, FigureError, Name, Request};
@@ -22,6 +22,8 @@ struct Comparison {
     best: Option<String>,
     runner_up: Option<String>,
     ratio: Option<f64>,
+    /// `≥` or `≤`, where one of the two that the ratio is of is a lower bound.
+    bound: &'static str,
 }
 
 pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
@@ -30,10 +32,21 @@ pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
     let (verdicts, reasons) = (view.texts("verdict")?, view.names("reason")?);
     let (best, next) = (view.texts("best")?, view.texts("runner_up")?);
     let ratios = view.floats("ratio")?;
+    let cells = source.cells(&Filter::default())?;
+    let is_bound = |place: &Place, target: &Option<String>| {
+        let is_it = |cell: &&Cell| cell.place == *place && Some(&cell.target) == target.as_ref();
+        cells.iter().find(is_it).is_some_and(|cell| cell.lower_bound)
+    };
     let mut all = Vec::new();
     for (row, place) in Place::read(&view)?.into_iter().enumerate() {
         if let Some(verdict) = verdicts[row].clone().filter(|_| place.passes(&request.filter)) {
+            let bound = match (is_bound(&place, &best[row]), is_bound(&place, &next[row])) {
+                (true, false) => "≥\u{a0}",
+                (false, true) => "≤\u{a0}",
+                _ => "",
+            };
             all.push(Comparison {
+                bound,
                 place,
                 verdict,
                 reason: reasons[row].clone(),
@@ -99,7 +112,7 @@ impl<'c> Grid<'c> {
             let tier = tier.as_ref().map_or(0, |tier| look().width(&format!("tier {tier}")));
             tier.max(look().width(format))
         });
-        let least = least.max().unwrap_or(0).max(look().width("×99,999"));
+        let least = least.max().unwrap_or(0).max(look().width("≥\u{a0}×999"));
         let needed = short.iter().map(|(_, name)| look().width(name)).max().unwrap_or(0);
         let room = (inner - names) / count;
         // Letters stand for names that are too long for a square.
@@ -188,6 +201,9 @@ fn compose(
     }
     if has("incomplete") {
         keys.push(Key::new(Symbol::None, "—: a target was not measured"));
+    }
+    if all.iter().any(|one| !one.bound.is_empty() && one.verdict != "invalid") {
+        keys.push(Key::new(Symbol::None, "≥, ≤: one of the two is a lower bound"));
     }
     let title = "Verdicts";
     let subtitle = format!("{} of {} targets", counted(all.len()), source.judged.targets.len());
@@ -280,7 +296,8 @@ fn draw_square(
     grid: &Grid<'_>,
     one: &Comparison,
 ) {
-    let ratio = one.ratio.map(times).unwrap_or_default();
+    let ratio = one.ratio.map(|ratio| format!("{}{}", one.bound, times(ratio)));
+    let ratio = ratio.unwrap_or_default();
     let (upper, lower) = match one.verdict.as_str() {
         "tie" => ("tie", ratio.as_str()),
         "invalid" => ("void", ""),
@@ -339,7 +356,7 @@ fn times(ratio: f64) -> String {
 fn described(one: &Comparison) -> String {
     let mut text = format!("{}: {}", place_text(&one.place), one.verdict);
     if let (Some(best), Some(next), Some(ratio)) = (&one.best, &one.runner_up, one.ratio) {
-        text += &format!(", {best} {} over {next}", times(ratio));
+        text += &format!(", {best} {}{} over {next}", one.bound, times(ratio));
     }
     format!("{text} ({})", one.reason)
 }

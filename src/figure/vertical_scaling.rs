@@ -1,37 +1,16 @@
 //! The tier against throughput, cores used and CPU time per request: one series
 //! per target, for one class, format and number of connections.
 
-use std::collections::BTreeMap;
+mod series;
 
+use self::series::{Point, Series, resources, series};
 use super::canvas::{Canvas, Rect};
-use super::data::{Cell, Filter, Place, Source, listed, one_place, unavailable};
+use super::data::{Cell, Filter, Source, listed, one_place, unavailable};
 use super::frame::{Frame, Key, Symbol};
 use super::ink::Ink;
 use super::panel::{CAPTION, End, HEADING, Panel, TICKS, draw_ends, ends_width, ticks_width};
 use super::scale::{Axis, Scale, figure};
 use super::{Drawn, Figure, FigureError, Name, Request, Width};
-
-/// A point of a series in one panel.
-#[derive(Debug, Clone)]
-struct Point {
-    tier: usize,
-    value: f64,
-    interval: Option<(f64, f64)>,
-    voided: Option<i64>,
-    lower_bound: bool,
-    n: Option<i64>,
-}
-
-/// A target, or one of the ways in which it was measured.
-#[derive(Debug, Clone)]
-struct Series {
-    target: String,
-    name: String,
-    index: usize,
-    throughput: Vec<Point>,
-    cores: Vec<Point>,
-    cpu: Vec<Point>,
-}
 
 /// What a panel shows.
 struct Plot {
@@ -69,127 +48,6 @@ pub fn draw(request: &Request<'_>) -> Result<Drawn, FigureError> {
     let used = resources(&source, &request.filter)?;
     let series = series(&source, &cells, &tiers, &used);
     compose(&source, request.width, &cells, &tiers, &series)
-}
-
-/// Cores and CPU seconds per request of cells, with the half-widths of their
-/// intervals where the rungs are known.
-type Used = BTreeMap<(Place, String), [(Option<f64>, Option<f64>); 2]>;
-
-fn resources(source: &Source<'_>, filter: &Filter) -> Result<Used, FigureError> {
-    let means = source.ask("resource_cells", "SELECT * FROM resource_cells WHERE run = $run")?;
-    let spread = source.ask(
-        "rung_resources",
-        "SELECT r.tier, r.response_format, r.query_class, r.concurrency, r.target, r.mode, r.loop, \
-           r.offered_rps, r.instances, r.loops, \
-           t_half_width(stddev_samp(s.cpu_cores), count(*), max(u.confidence)) AS cores, \
-           t_half_width(stddev_samp(s.cpu_s_per_request), count(*), max(u.confidence)) AS cpu \
-         FROM rungs AS r \
-         JOIN rung_resources AS s ON s.run = r.run AND s.rung = r.rung \
-         JOIN rule AS u ON u.run = r.run \
-         WHERE r.run = $run AND s.cpu_s IS NOT NULL \
-         GROUP BY r.tier, r.response_format, r.query_class, r.concurrency, r.target, r.mode, \
-           r.loop, r.offered_rps, r.instances, r.loops",
-    )?;
-    let mut used = Used::new();
-    let places = Place::read(&means)?;
-    let targets = means.names("target")?;
-    let (cores, cpu) = (means.floats("cpu_cores")?, means.floats("cpu_s_per_request")?);
-    for (row, place) in places.into_iter().enumerate() {
-        if place.passes(filter) {
-            used.insert((place, targets[row].clone()), [(cores[row], None), (cpu[row], None)]);
-        }
-    }
-    let places = Place::read(&spread)?;
-    let targets = spread.names("target")?;
-    let (cores, cpu) = (spread.floats("cores")?, spread.floats("cpu")?);
-    for (row, place) in places.into_iter().enumerate() {
-        if let Some([(_, cores_half), (_, cpu_half)]) = used.get_mut(&(place, targets[row].clone()))
-        {
-            *cores_half = cores[row];
-            *cpu_half = cpu[row];
-        }
-    }
-    Ok(used)
-}
-
-fn series(source: &Source<'_>, cells: &[Cell], tiers: &[String], used: &Used) -> Vec<Series> {
-    let names = source.names();
-    let mut variants: Vec<(&str, &str)> =
-        cells.iter().map(|cell| (cell.target.as_str(), cell.place.variant.as_str())).collect();
-    variants.sort_unstable();
-    variants.dedup();
-    let targets = source.judged.targets.len();
-    let mut all = Vec::new();
-    for (nth, (target, variant)) in variants.iter().enumerate() {
-        let name = names.get(*target).map_or(*target, String::as_str);
-        let is_only = variants.iter().filter(|other| other.0 == *target).count() == 1;
-        let mut series = Series {
-            target: (*target).to_owned(),
-            name: if is_only { name.to_owned() } else { format!("{name}, {variant}") },
-            index: if is_only { source.series(target) } else { targets + nth },
-            throughput: Vec::new(),
-            cores: Vec::new(),
-            cpu: Vec::new(),
-        };
-        for (tier, tier_name) in tiers.iter().enumerate() {
-            let is_here = |cell: &&Cell| {
-                cell.target == *target
-                    && cell.place.variant == *variant
-                    && cell.place.tier.as_ref() == Some(tier_name)
-            };
-            let Some(cell) = cells.iter().find(is_here) else { continue };
-            let mut point = Point {
-                tier,
-                value: cell.rps,
-                interval: cell.interval,
-                voided: cell.voided,
-                lower_bound: cell.lower_bound,
-                n: cell.n,
-            };
-            series.throughput.push(point.clone());
-            point.lower_bound = false;
-            let Some(figures) = used.get(&(cell.place.clone(), (*target).to_owned())) else {
-                continue;
-            };
-            for (points, (value, half)) in
-                [&mut series.cores, &mut series.cpu].into_iter().zip(figures)
-            {
-                if let Some(value) = value {
-                    let interval = half.map(|half| (value - half, value + half));
-                    points.push(Point { value: *value, interval, ..point.clone() });
-                }
-            }
-        }
-        all.push(series);
-    }
-    all
-}
-
-impl Series {
-    /// Throughput at the last tier over that at the first, with the sign that
-    /// lower bounds call for; none where either is void.
-    fn gain(&self, tiers: usize) -> Option<(&'static str, f64)> {
-        let [first, .., last] = self.throughput.as_slice() else { return None };
-        let is_void = |point: &Point| point.voided.is_some_and(|voided| voided > 0);
-        let spans = first.tier == 0 && last.tier + 1 == tiers && first.value > 0.0;
-        if !spans || is_void(first) || is_void(last) {
-            return None;
-        }
-        let sign = match (first.lower_bound, last.lower_bound) {
-            (false, true) => "≥ ",
-            (true, false) => "≤ ",
-            _ => "",
-        };
-        Some((sign, last.value / first.value))
-    }
-
-    /// Its label in the panel of throughput.
-    fn label(&self, tiers: usize) -> String {
-        match self.gain(tiers) {
-            Some((sign, gain)) => format!("{} {sign}×{gain:.2}", self.name),
-            None => self.name.clone(),
-        }
-    }
 }
 
 fn compose(
@@ -330,7 +188,7 @@ fn draw_series(
         for pair in points.windows(2) {
             let ends: Vec<(f64, f64)> =
                 pair.iter().map(|point| (places[point.tier], y(point.value))).collect();
-            let is_void = pair.iter().any(|point| point.voided.is_some_and(|voided| voided > 0));
+            let is_void = pair.iter().any(|point| point.is_void());
             let curve = || panel.curve(&ends, Ink::Series(one.index), 12);
             if is_void { canvas.dashed(curve) } else { curve() }
         }
@@ -338,7 +196,7 @@ fn draw_series(
     for one in series {
         for point in (plot.points)(one) {
             let at = panel.at(places[point.tier], y(point.value));
-            let is_void = point.voided.is_some_and(|voided| voided > 0);
+            let is_void = point.is_void();
             let value = described(one, point, plot, &tiers[point.tier]);
             let rounded = (point.value * plot.scale).to_string();
             let data = [
@@ -405,7 +263,7 @@ fn keys(
         let text = format!("{} interval of the mean{n}", source.confidence());
         keys.push(Key::new(Symbol::Interval, text));
     }
-    if points().any(|point| point.voided.is_some_and(|voided| voided > 0)) {
+    if points().any(|point| point.is_void()) {
         keys.push(Key::new(Symbol::Hollow, "void: the load generator was at its limit"));
     }
     if points().any(|point| point.lower_bound) {
@@ -429,7 +287,7 @@ fn alt(series: &[Series], tiers: &[String], subtitle: &str) -> String {
             .iter()
             .map(|point| {
                 let bound = if point.lower_bound { "at least " } else { "" };
-                let void = if point.voided.is_some_and(|v| v > 0) { " (void)" } else { "" };
+                let void = if point.is_void() { " (void)" } else { "" };
                 format!("{bound}{}{void} at tier {}", figure(point.value), tiers[point.tier])
             })
             .collect();
