@@ -1,1 +1,4 @@
 //! The generator: plan, workload, client, loops, guard, sampler, journal.
+
+pub mod campaign;
+pub mod sampler;
