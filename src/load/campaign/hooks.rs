@@ -1,10 +1,9 @@
 //! Commands that are run around rungs, and what came of them.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -93,7 +92,13 @@ impl Runner {
             Err(error) => {
                 let output = format!("sh: {error}");
                 let seconds = begun.elapsed().as_secs_f64();
-                return Done { code: None, timed_out: false, seconds, stdout: String::new(), output };
+                return Done {
+                    code: None,
+                    timed_out: false,
+                    seconds,
+                    stdout: String::new(),
+                    output,
+                };
             }
         };
         let stdout = collect(child.stdout.take());
@@ -145,8 +150,10 @@ fn collect<R: Read + Send + 'static>(pipe: Option<R>) -> Output {
             {
                 let kept = (read as u64).min(left);
                 left -= kept;
-                if kept > 0 && sender.send(chunk[..kept as usize].to_vec()).is_err() {
-                    break;
+                if kept > 0 {
+                    // Whoever waited has gone: what a server that was left
+                    // running prints is read on, lest it be ended by its pipe.
+                    let _ = sender.send(chunk[..kept as usize].to_vec());
                 }
             }
         });
@@ -191,7 +198,8 @@ impl Tail {
             self.rest.clear();
         }
         let mut new = Vec::new();
-        let read = file.seek(SeekFrom::Start(self.at)).and_then(|_| file.take(MOST).read_to_end(&mut new));
+        let read =
+            file.seek(SeekFrom::Start(self.at)).and_then(|_| file.take(MOST).read_to_end(&mut new));
         self.at += read.unwrap_or(0) as u64;
         self.rest.append(&mut new);
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -202,6 +210,8 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn run(command: &str, timeout: f64) -> Done {

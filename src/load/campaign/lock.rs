@@ -46,9 +46,10 @@ impl HostLock {
         }
         // What is written is for people: another user's file may be read-only.
         let text = format!("pid {}, since {:.0} (unix time), {what}\n", std::process::id(), now());
-        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| {
-            file.write_all(text.as_bytes())
-        });
+        let _ = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(text.as_bytes()));
         Ok(Self(file))
     }
 }
@@ -67,7 +68,12 @@ fn open(path: &Path) -> std::io::Result<File> {
     let missing = |error: &std::io::Error| error.kind() == ErrorKind::NotFound;
     match existing {
         Err(error) if missing(&error) => {
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)?;
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;

@@ -232,9 +232,8 @@ impl Planner<'_> {
         for format in &grid.formats {
             for class in &grid.classes {
                 for &concurrency in &grid.concurrencies {
-                    cells.extend(
-                        rates.iter().map(|rate| (&**format, &**class, concurrency, *rate)),
-                    );
+                    cells
+                        .extend(rates.iter().map(|rate| (&**format, &**class, concurrency, *rate)));
                 }
             }
         }
@@ -313,7 +312,8 @@ mod tests {
     #[test]
     fn repetitions_go_round_the_targets() {
         let plan = plan("target_order = \"fixed\"");
-        let first = "8:A4.1 8:B4.1 8:C4.1 8:A8.1 8:B8.1 8:C8.1 8:A4.2 8:B4.2 8:C4.2 8:A8.2 8:B8.2 8:C8.2";
+        let first =
+            "8:A4.1 8:B4.1 8:C4.1 8:A8.1 8:B8.1 8:C8.1 8:A4.2 8:B4.2 8:C4.2 8:A8.2 8:B8.2 8:C8.2";
         assert_eq!(shown(&plan), format!("{first} {}", first.replace("8:", "16:")));
         assert_eq!(plan.stages.len(), 2);
         assert!(plan.stages.iter().all(|stage| stage.blocks.len() == 12));
