@@ -1,12 +1,16 @@
 //! The generator: what one rung needs, the loops that send it, and what came of it.
 //!
 //! [`spec`] says what is to be sent, [`outcome`] what was measured, and [`run`]
-//! makes the one of the other. Inside, a desk for each worker decides
+//! makes the one of the other. Inside, a [`desk::Desk`] for each worker decides
 //! what is sent when and keeps the records, whatever carries the bytes.
 
 pub mod campaign;
+pub mod check;
+pub mod clock;
+pub mod desk;
 pub mod error;
 pub mod outcome;
+pub mod pulse;
 pub mod record;
 pub mod sampler;
 pub mod spec;

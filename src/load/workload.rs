@@ -351,7 +351,7 @@ impl Arrivals {
     pub fn next(&mut self) -> u64 {
         match self {
             Self::Constant { next, step, rate } => {
-                let at = *next as f64 / *rate * 1e9;
+                let at = (*next as f64 * 1e9 / *rate).round();
                 *next += *step;
                 at as u64
             }

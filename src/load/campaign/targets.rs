@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hyper::Uri;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::error::CampaignError;
+use crate::load::LoadError;
 use crate::load::sampler::Source;
+use crate::load::spec::{self, Endpoint, TlsOptions};
 
 /// A targets file as it is read.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -97,7 +99,7 @@ pub struct Target {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
-    /// A PEM file of certificates to trust, in place of the system's.
+    /// A PEM file of certificates to trust beside the system's.
     pub ca: Option<PathBuf>,
     /// The name to ask for, in place of the URL's host.
     pub server_name: Option<String>,
@@ -305,6 +307,40 @@ impl Target {
         self.server.as_deref().unwrap_or(name)
     }
 
+    /// Where requests go: the base URL, or another one of the same server, by
+    /// the target's socket and with its judgement of certificates. Relative
+    /// paths start from `folder`.
+    ///
+    /// # Errors
+    /// If the URL cannot be used.
+    pub fn endpoint(&self, url: &str, folder: &Path) -> Result<Endpoint, LoadError> {
+        let mut endpoint = Endpoint::parse(url)?;
+        if let Some(socket) = &self.unix_socket {
+            endpoint.unix = Some(folder.join(socket));
+        }
+        endpoint.http = match self.http_version {
+            HttpVersion::One => spec::HttpVersion::Http1,
+            HttpVersion::Two => spec::HttpVersion::Http2,
+        };
+        endpoint.tls = TlsOptions {
+            roots: self.tls.ca.as_ref().map(|path| folder.join(path)),
+            insecure: self.tls.insecure,
+            server_name: self.tls.server_name.clone(),
+        };
+        Ok(endpoint)
+    }
+
+    /// What of it decides what is measured, for the run's environment.
+    pub fn description(&self, name: &str) -> Value {
+        json!({
+            "server": self.server(name), "base_url": self.base_url, "notes": self.notes,
+            "kind": self.kind, "http_version": self.http_version,
+            "unix_socket": self.unix_socket, "headers": self.headers.keys().collect::<Vec<_>>(),
+            "api": self.api, "count_instances": self.count_instances,
+            "containers": self.containers,
+        })
+    }
+
     /// The first thing that cannot be, as (key, message).
     fn problem(&self, name: &str) -> Option<(String, String)> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
@@ -314,7 +350,7 @@ impl Target {
         }
         let problem = |key: &str, message: String| Some((key.to_owned(), message));
         if let Err(message) = check_url(&self.base_url) {
-            return problem("base_url", message);
+            return problem("base_url", format!("cannot be used: {message}"));
         }
         if let Some(api) = &self.api
             && !self.containers.contains_key(api)
@@ -361,7 +397,7 @@ impl Hooks {
                 return Some(("hooks.ready".into(), "needs either `url` or `run`".into()));
             }
             if let Some(Err(message)) = ready.url().map(check_url) {
-                return Some(("hooks.ready".to_owned(), message));
+                return Some(("hooks.ready".to_owned(), format!("cannot be used: {message}")));
             }
             positive("ready.timeout_seconds", ready.timeout_seconds())
         });
@@ -370,15 +406,9 @@ impl Hooks {
     }
 }
 
-/// Refuses what is no absolute URL of HTTP.
+/// Refuses what cannot be measured.
 fn check_url(url: &str) -> Result<(), String> {
-    let expected = "expected an absolute URL, such as \"http://localhost:8080/tap\"";
-    let parsed: Uri = url.parse().map_err(|error| format!("is `{url}`: {expected} ({error})"))?;
-    let scheme = parsed.scheme_str().unwrap_or_default();
-    if !matches!(scheme, "http" | "https") || parsed.host().is_none_or(str::is_empty) {
-        return Err(format!("is `{url}`: {expected}"));
-    }
-    Ok(())
+    Endpoint::parse(url).map(|_| ()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
