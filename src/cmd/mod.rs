@@ -16,6 +16,7 @@ use crate::sql::SqlError;
 
 mod args;
 mod output;
+mod progress;
 mod select;
 mod session;
 
@@ -26,6 +27,7 @@ mod demo;
 mod fit;
 mod hypotheses;
 mod ingest;
+mod measure;
 mod pair;
 mod prereg;
 mod protocol;
@@ -33,6 +35,7 @@ mod remove;
 mod reproduce;
 mod resources;
 mod runs;
+mod sample;
 mod scaling;
 mod shift;
 mod sql;
@@ -75,6 +78,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Measure(measure::Args),
     Ingest(ingest::Args),
     Runs(runs::Args),
     Cells(cells::Args),
@@ -87,6 +91,7 @@ enum Command {
     Hypotheses(hypotheses::Args),
     Prereg(prereg::Args),
     Protocol(protocol::Args),
+    Sample(sample::Args),
     Scaling(scaling::Args),
     Sweep(sweep::Args),
     Anomalies(anomalies::Args),
@@ -115,6 +120,7 @@ impl Command {
     fn run(&self, global: &Global) -> Result<Answer> {
         match self {
             Self::Demo(args) => demo::run(args, global),
+            Self::Measure(args) => measure::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
             Self::Runs(args) => runs::run(args, global),
             Self::Cells(args) => cells::run(args, global),
@@ -127,6 +133,7 @@ impl Command {
             Self::Hypotheses(args) => hypotheses::run(args, global),
             Self::Prereg(args) => prereg::run(args, global),
             Self::Protocol(args) => protocol::run(args, global),
+            Self::Sample(args) => sample::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),

@@ -218,12 +218,17 @@ impl Sampler {
         held(&self.shared.containers).limits()
     }
 
+    /// Whether it has ended, since lines could not be written.
+    pub fn is_finished(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Waits until the disk has every line so far.
     ///
     /// # Errors
     /// If it has not, or if sampling ended because lines could not be written.
     pub fn sync(&mut self) -> io::Result<()> {
-        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+        if self.is_finished() {
             self.join()?;
         }
         self.shared.file.sync_data()
