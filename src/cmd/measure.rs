@@ -317,9 +317,10 @@ fn dry_run(campaign: &Campaign, global: &Global) -> Result<Answer> {
     page.heading(1, format!("plan of {}", campaign.label));
     page.table(grid);
     page.text(format!(
-        "{}: {:.2} hours of load, {:.2} if every rung is drained to the end; hooks come on top",
+        "{}: {:.2} hours of load ({}), {:.2} if every rung is drained to the end; hooks come on top",
         counted(rows.len(), "rung"),
         expected / 3600.0,
+        duration(expected),
         longest / 3600.0
     ));
     let document = Document {

@@ -28,6 +28,7 @@ mod fit;
 mod hypotheses;
 mod ingest;
 mod measure;
+mod merge;
 mod pair;
 mod prereg;
 mod protocol;
@@ -79,6 +80,7 @@ struct Cli {
 enum Command {
     Demo(demo::Args),
     Measure(measure::Args),
+    Merge(merge::Args),
     Ingest(ingest::Args),
     Runs(runs::Args),
     Cells(cells::Args),
@@ -121,6 +123,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(args, global),
             Self::Measure(args) => measure::run(args, global),
+            Self::Merge(args) => merge::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
             Self::Runs(args) => runs::run(args, global),
             Self::Cells(args) => cells::run(args, global),

@@ -55,6 +55,14 @@ pub enum CampaignError {
         /// The first thing that differs.
         message: String,
     },
+    /// Run directories that are not those of one campaign.
+    #[error("{}: cannot be merged: {message}", path.display())]
+    Merge {
+        /// The run directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// Somebody else is measuring on this host.
     #[error(
         "another measurement is under way on this host: {holder}; two at once would disturb each \

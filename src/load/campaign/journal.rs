@@ -199,6 +199,14 @@ impl Journal {
         write_line(&self.events, &event).map_err(CampaignError::io(&self.path.join(EVENTS)))
     }
 
+    /// Adds whole lines of events that were written elsewhere.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn append_events(&self, lines: &[u8]) -> Result<(), CampaignError> {
+        (&self.events).write_all(lines).map_err(CampaignError::io(&self.path.join(EVENTS)))
+    }
+
     /// Writes a file of the directory, which is there as a whole or not at all.
     ///
     /// # Errors

@@ -427,7 +427,8 @@ impl<'a> Run<'a> {
             let path = self.journal.path().join(super::journal::RESOURCES);
             sampler.sync().map_err(CampaignError::io(&path))?;
         }
-        self.journal.rung(&record, |path| samples::write(path, &outcome.samples))?;
+        let host = self.campaign.shard.map_or(String::new(), |shard| format!("s{}-", shard.k));
+        self.journal.rung(&record, |path| samples::write(path, &outcome.samples, &host))?;
         self.state.measured += 1;
         self.progress.measured(&record, &voids);
         Ok(ControlFlow::Continue(()))

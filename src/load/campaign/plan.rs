@@ -100,7 +100,7 @@ pub struct Selection {
 impl Plan {
     /// The whole plan of a protocol.
     pub fn of(protocol: &Protocol) -> Self {
-        Planner { grid: &protocol.grid, measure: &protocol.measure, position: 0, round: 0 }.plan()
+        Planner { grid: &protocol.grid, measure: &protocol.measure, position: 0 }.plan()
     }
 
     /// The part of it that is wanted: positions and order stay.
@@ -113,6 +113,14 @@ impl Plan {
                 block.rungs.retain(|rung| wants(&selection.classes, &rung.key.query_class));
             }
             stage.blocks.retain(|block| !block.rungs.is_empty());
+            // Rungs of one target that follow each other now are one block.
+            stage.blocks.dedup_by(|next, block| {
+                let is_same = next.target == block.target;
+                if is_same {
+                    block.rungs.append(&mut next.rungs);
+                }
+                is_same
+            });
         }
         let is_tier = |tier: &Option<String>| match tier {
             Some(tier) => wants(&selection.tiers, tier),
@@ -153,7 +161,6 @@ struct Planner<'a> {
     grid: &'a Grid,
     measure: &'a Measure,
     position: usize,
-    round: usize,
 }
 
 /// What a cell is measured as: a rate, or none.
@@ -166,10 +173,10 @@ impl Planner<'_> {
             tiers => tiers.iter().cloned().map(Some).collect(),
         };
         let mut stages = Vec::new();
-        for tier in tiers {
+        for (round, tier) in tiers.into_iter().enumerate() {
             match self.measure.order {
                 Order::Interleaved => stages.push(self.interleaved(tier)),
-                Order::Blocks => stages.extend(self.blocks(tier)),
+                Order::Blocks => stages.extend(self.blocks(tier, round)),
             }
         }
         Plan { stages }
@@ -177,9 +184,11 @@ impl Planner<'_> {
 
     fn interleaved(&mut self, tier: Option<String>) -> Stage {
         let mut blocks: Vec<Block> = Vec::new();
-        for (repetition, cells) in self.passes() {
-            for cell in cells {
-                for target in self.targets(tier.as_deref()) {
+        for (pass, (repetition, cells)) in self.passes().into_iter().enumerate() {
+            for (at, cell) in cells.into_iter().enumerate() {
+                // From one cell to the next, and from one repetition of a cell to
+                // the next, turns alternate.
+                for target in self.targets(tier.as_deref(), [pass, at]) {
                     let rung = self.rung(&tier, &target, cell, repetition);
                     match blocks.last_mut() {
                         Some(block) if block.target == target => block.rungs.push(rung),
@@ -191,9 +200,9 @@ impl Planner<'_> {
         Stage { tier, targets: self.grid.targets.clone(), blocks }
     }
 
-    fn blocks(&mut self, tier: Option<String>) -> Vec<Stage> {
+    fn blocks(&mut self, tier: Option<String>, round: usize) -> Vec<Stage> {
         let mut stages = Vec::new();
-        for target in self.targets(tier.as_deref()) {
+        for target in self.targets(tier.as_deref(), [round, 0]) {
             let mut rungs = Vec::new();
             for (repetition, cells) in self.passes() {
                 for cell in cells {
@@ -240,20 +249,20 @@ impl Planner<'_> {
         cells
     }
 
-    /// The targets in the order of the next round.
-    fn targets(&mut self, tier: Option<&str>) -> Vec<String> {
+    /// The targets in the order of a round.
+    fn targets(&self, tier: Option<&str>, round: [usize; 2]) -> Vec<String> {
         let mut targets = self.grid.targets.clone();
         match self.measure.target_order {
             TargetOrder::Fixed => {}
-            TargetOrder::Alternate if self.round % 2 == 1 => targets.reverse(),
+            TargetOrder::Alternate if (round[0] + round[1]) % 2 == 1 => targets.reverse(),
             TargetOrder::Alternate => {}
             TargetOrder::Shuffled => {
                 let seed = self.measure.seed.unwrap_or_default();
-                let (tier, round) = (tier.unwrap_or_default(), self.round.to_string());
-                targets.sort_by_key(|target| seed_of(seed, &["order", tier, &round, target]));
+                let tier = tier.unwrap_or_default();
+                let [pass, cell] = round.map(|number| number.to_string());
+                targets.sort_by_key(|target| seed_of(seed, &["order", tier, &pass, &cell, target]));
             }
         }
-        self.round += 1;
         targets
     }
 
@@ -323,7 +332,8 @@ mod tests {
     #[test]
     fn turns_alternate() {
         let plan = plan("");
-        assert!(shown(&plan).starts_with("8:A4.1 8:B4.1 8:C4.1 8:C8.1 8:B8.1 8:A8.1 8:A4.2"));
+        let expected = "8:A4.1 8:B4.1 8:C4.1 8:C8.1 8:B8.1 8:A8.1 8:C4.2 8:B4.2 8:A4.2 8:A8.2";
+        assert!(shown(&plan).starts_with(expected), "a cell's repetitions take turns, too");
         // The two rungs of C in a row are one block.
         assert_eq!(plan.stages[0].blocks[2].rungs.len(), 2);
     }
@@ -374,7 +384,7 @@ mod tests {
         };
         let plan = plan("target_order = \"fixed\"").select(&selection);
         assert_eq!(shown(&plan), "16:B4.1 16:B8.1 16:B4.2 16:B8.2");
-        assert_eq!(plan.stages[0].targets, ["B"]);
+        assert_eq!((plan.stages[0].targets.len(), plan.stages[0].blocks.len()), (1, 1));
         assert!(plan.rungs().map(|rung| rung.position).eq([13, 16, 19, 22]));
         let none = Selection { classes: vec!["x".into()], ..Selection::default() };
         assert!(plan.select(&none).is_empty());

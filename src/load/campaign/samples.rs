@@ -20,11 +20,11 @@ use crate::load::record::Record;
 const BATCH: usize = 64 << 10;
 
 /// Writes the requests in the order of their intended starts, with the columns
-/// of the table `requests`.
+/// of the table `requests`. `host` tells connections of several hosts apart.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(path: &Path, samples: &Samples) -> Result<(), CampaignError> {
+pub fn write(path: &Path, samples: &Samples, host: &str) -> Result<(), CampaignError> {
     let mut rows: Vec<(usize, &Record)> = Vec::new();
     for (worker, records) in samples.records.iter().enumerate() {
         rows.extend(records.iter().map(|record| (worker, record)));
@@ -32,23 +32,24 @@ pub fn write(path: &Path, samples: &Samples) -> Result<(), CampaignError> {
     rows.sort_by_key(|(worker, record)| (record.intended(), *worker, record.end()));
     let file = File::create(path).map_err(CampaignError::io(path))?;
     let wrong = |source| CampaignError::Parquet { path: path.to_owned(), source };
-    let schema = batch(samples, &[]).schema();
+    let schema = batch(samples, &[], host).schema();
     let mut writer = ArrowWriter::try_new(file, schema, Some(properties())).map_err(wrong)?;
     for rows in rows.chunks(BATCH) {
-        writer.write(&batch(samples, rows)).map_err(wrong)?;
+        writer.write(&batch(samples, rows, host)).map_err(wrong)?;
     }
     writer.close().map_err(wrong)?;
     Ok(())
 }
 
-fn properties() -> WriterProperties {
+/// How samples are encoded.
+pub(super) fn properties() -> WriterProperties {
     let level = ZstdLevel::try_new(3).expect("3 is a level of zstd");
     WriterProperties::builder().set_compression(Compression::ZSTD(level)).build()
 }
 
 /// Some requests as columns. A request is timed from when it was meant to start;
 /// in an open loop that is `t_offered`, and may lie before `t_start`.
-fn batch(samples: &Samples, rows: &[(usize, &Record)]) -> RecordBatch {
+fn batch(samples: &Samples, rows: &[(usize, &Record)], host: &str) -> RecordBatch {
     let unix = |nanos: u64| samples.zero_unix_s + nanos as f64 / 1e9;
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     let requests = samples.workload.requests();
@@ -75,7 +76,7 @@ fn batch(samples: &Samples, rows: &[(usize, &Record)]) -> RecordBatch {
         error.append_option(Some(record.fault().name()).filter(|name| !name.is_empty()));
         let before: usize = samples.connections_before.iter().take(*worker).sum();
         // Which connection carried it: that is all that tells requests apart.
-        ids.append_value(format!("c{}", before + usize::from(record.connection())));
+        ids.append_value(format!("{host}c{}", before + usize::from(record.connection())));
     }
     let mode: StringArray = std::iter::repeat_n(samples.mode, rows.len()).collect();
     let columns: [(&str, ArrayRef); 11] = [
