@@ -47,7 +47,7 @@ fn a_run_says_where_and_how_it_was_measured() {
     let campaign = Campaign::new(&SMALL.replace("repetitions = 3", "repetitions = 1"));
     let own = "server = \"s\"\nnotes = \"n\"\napi = \"web\"\ncount_instances = true\n\
                pins = { words = \"echo one; echo two\", tree = \"echo '{\\\"web\\\": {\\\"x\\\": 1}}'\" }\n\
-               [target.fast.containers]\nweb = { pid = PID }";
+               [target.fast.containers]\nweb = { pid = PID, children = false }";
     let own = own.replace("PID", &std::process::id().to_string());
     campaign.targets(&own, "");
     let (code, said) = campaign.measure(&["--only", "fast", "--classes", "a", "--label", "b c"]);
