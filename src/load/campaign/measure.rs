@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
 
     fn stages(&mut self) -> Result<(), CampaignError> {
         let campaign = self.campaign;
-        self.stop_others()?;
+        let mut is_first = true;
         for stage in &campaign.plan.stages {
             let mut rungs = stage.blocks.iter().flat_map(|block| &block.rungs);
             if rungs.all(|rung| find(&self.journal, rung).is_some()) {
@@ -262,6 +262,9 @@ impl<'a> Run<'a> {
             }
             if self.stopped() {
                 break;
+            }
+            if std::mem::take(&mut is_first) {
+                self.stop_others(stage)?;
             }
             let tier = stage.tier.as_deref();
             let mut services: Vec<Service<'a>> = stage
@@ -281,17 +284,16 @@ impl<'a> Run<'a> {
         self.campaign.shard.is_none_or(|shard| shard.k == 1)
     }
 
-    /// Nobody knows what is up when a campaign begins: whatever the first stage
-    /// does not measure is stopped.
-    fn stop_others(&mut self) -> Result<(), CampaignError> {
-        let Some(first) = self.campaign.plan.stages.first().filter(|_| self.has_hooks()) else {
+    /// Nobody knows what is up when a measurement begins: whatever its first
+    /// stage does not measure is stopped.
+    fn stop_others(&self, first: &Stage) -> Result<(), CampaignError> {
+        if !self.has_hooks() {
             return Ok(());
-        };
-        for name in
-            self.campaign.protocol.grid.targets.iter().filter(|n| !first.targets.contains(n))
-        {
-            Service::new(self.campaign, name, first.tier.as_deref(), &self.journal)
-                .stop(&self.journal)?;
+        }
+        let tier = first.tier.as_deref();
+        let targets = &self.campaign.protocol.grid.targets;
+        for name in targets.iter().filter(|name| !first.targets.contains(name)) {
+            Service::new(self.campaign, name, tier, &self.journal).stop(&self.journal)?;
         }
         Ok(())
     }
