@@ -42,3 +42,8 @@ pub fn run(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOutcome, LoadEr
         _ => Err(LoadError::Unsupported("TLS and HTTP/2 are not there yet".to_owned())),
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
