@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod pulse;
 pub mod record;
 mod rung;
+pub mod samples;
 pub mod spec;
 mod summary;
 pub mod workload;
