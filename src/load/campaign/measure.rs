@@ -13,7 +13,6 @@ use super::error::CampaignError;
 use super::journal::{Done, Journal};
 use super::plan::{Block, Planned, Stage, seed_of};
 use super::rung::{self, Times};
-use super::samples;
 use super::service::Service;
 use crate::load::outcome::{Live, RungOutcome, Void, Watch};
 use crate::load::sampler::{self, Containers, Sampler, now};
@@ -429,8 +428,7 @@ impl<'a> Run<'a> {
             let path = self.journal.path().join(super::journal::RESOURCES);
             sampler.sync().map_err(CampaignError::io(&path))?;
         }
-        let host = self.campaign.shard.map_or(String::new(), |shard| format!("s{}-", shard.k));
-        self.journal.rung(&record, |path| samples::write(path, &outcome.samples, &host))?;
+        self.journal.rung(&record, |path| Ok(outcome.samples.write(&name, path)?))?;
         self.state.measured += 1;
         self.progress.measured(&record, &voids);
         Ok(ControlFlow::Continue(()))

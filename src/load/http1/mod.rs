@@ -149,6 +149,14 @@ impl Carrier for Http1 {
     }
 }
 
+#[cfg(test)]
+impl Http1 {
+    /// Reads what would be thrown away, as on other systems.
+    pub fn reading(self) -> Self {
+        Self { discard: Discard::Read, ..self }
+    }
+}
+
 /// The token of a slot's connection; the generation tells a socket from the one
 /// that was there before.
 #[inline]
