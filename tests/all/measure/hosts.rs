@@ -74,7 +74,7 @@ fn the_shares_of_two_hosts_make_one_run() {
         assert_eq!(rung["requests"].as_f64(), Some(sum("requests")));
         assert_eq!(rung["generator_cpu_s"].as_f64(), Some(sum("generator_cpu_s")));
         let elapsed = rung["elapsed_s"].as_f64().unwrap();
-        assert!(hosts.iter().all(|host| host["elapsed_s"].as_f64().unwrap() <= elapsed + 1e-9));
+        assert!(hosts.iter().all(|host| host["elapsed_s"].as_f64().unwrap() <= elapsed + 1e-5));
         let p50 = |rung: &Value| rung["latency_p50_s"].as_f64().unwrap();
         let [low, high] =
             [f64::min, f64::max].map(|pick| hosts.iter().map(p50).reduce(pick).unwrap());
