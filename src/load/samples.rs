@@ -90,3 +90,6 @@ impl Samples {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
