@@ -16,6 +16,7 @@ use crate::sql::SqlError;
 
 mod args;
 mod output;
+mod progress;
 mod select;
 mod session;
 
@@ -29,6 +30,9 @@ mod figure;
 mod fit;
 mod hypotheses;
 mod ingest;
+mod load;
+mod measure;
+mod merge;
 mod pair;
 mod prereg;
 mod protocol;
@@ -37,6 +41,7 @@ mod report;
 mod reproduce;
 mod resources;
 mod runs;
+mod sample;
 mod scaling;
 mod shift;
 mod sql;
@@ -79,7 +84,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Measure(measure::Args),
+    Merge(merge::Args),
     Ingest(ingest::Args),
+    Load(load::Args),
     Runs(runs::Args),
     Cells(cells::Args),
     Verdicts(verdicts::Args),
@@ -92,6 +100,7 @@ enum Command {
     Hypotheses(hypotheses::Args),
     Prereg(prereg::Args),
     Protocol(protocol::Args),
+    Sample(sample::Args),
     Scaling(scaling::Args),
     Sweep(sweep::Args),
     Bursts(bursts::Args),
@@ -123,7 +132,10 @@ impl Command {
     fn run(&self, global: &Global) -> Result<Answer> {
         match self {
             Self::Demo(args) => demo::run(args, global),
+            Self::Measure(args) => measure::run(args, global),
+            Self::Merge(args) => merge::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
+            Self::Load(args) => load::run(args, global),
             Self::Runs(args) => runs::run(args, global),
             Self::Cells(args) => cells::run(args, global),
             Self::Verdicts(args) => verdicts::run(args, global),
@@ -136,6 +148,7 @@ impl Command {
             Self::Hypotheses(args) => hypotheses::run(args, global),
             Self::Prereg(args) => prereg::run(args, global),
             Self::Protocol(args) => protocol::run(args, global),
+            Self::Sample(args) => sample::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Bursts(args) => bursts::run(args, global),

@@ -3,6 +3,7 @@
 
 pub mod check;
 mod file;
+mod measure;
 pub mod prereg;
 mod rule;
 mod select;
@@ -10,5 +11,6 @@ mod select;
 pub use file::{
     Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, ReportText, Window, Workload,
 };
+pub use measure::{Connections, Loop, Measure, Mode, Order, Rate, Spacing, TargetOrder};
 pub use rule::{Estimator, Rule, RuleFlags};
 pub use select::{Measured, Selected, select, shipped, shipped_texts};

@@ -15,6 +15,7 @@ mod hypotheses;
 mod instances;
 mod kill;
 mod layouts;
+mod measure;
 mod outputs;
 mod prereg;
 mod protocol;
