@@ -26,6 +26,7 @@ mod demo;
 mod fit;
 mod hypotheses;
 mod ingest;
+mod null_target;
 mod pair;
 mod prereg;
 mod protocol;
@@ -93,6 +94,7 @@ enum Command {
     Sql(sql::Args),
     Check(check::Args),
     Remove(remove::Args),
+    NullTarget(null_target::Args),
 }
 
 /// What a command that did its work has to say by its exit code.
@@ -133,6 +135,7 @@ impl Command {
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),
             Self::Remove(args) => remove::run(args, global),
+            Self::NullTarget(args) => null_target::run(args, global),
         }
     }
 }
