@@ -8,6 +8,7 @@ pub mod check;
 pub mod clock;
 pub mod desk;
 pub mod error;
+pub mod hyper;
 pub mod outcome;
 pub mod pulse;
 pub mod record;

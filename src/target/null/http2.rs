@@ -24,8 +24,8 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
 };
-use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 use tokio::task::LocalSet;
 use tokio_rustls::TlsAcceptor;
@@ -325,9 +325,7 @@ async fn precise(time: Duration) -> io::Result<()> {
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
     let time = Itimerspec { it_interval: zero, it_value: value };
     timerfd_settime(&timer, TimerfdTimerFlags::empty(), &time)?;
-    // SAFETY: the descriptor is owned, and given up only after it is deregistered.
-    #[allow(unsafe_code)]
-    let timer = unsafe { AsyncFd::register(timer) }?;
-    timer.readable().await?.retain_ready();
+    // What becomes readable when its time comes is as good as a pipe here.
+    Receiver::from_owned_fd_unchecked(timer)?.readable().await?;
     Ok(())
 }
