@@ -492,4 +492,4 @@ impl Desk {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

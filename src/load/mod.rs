@@ -4,8 +4,10 @@
 //! makes the one of the other. Inside, a [`desk::Desk`] for each worker decides
 //! what is sent when and keeps the records, whatever carries the bytes.
 
+pub mod address;
 pub mod check;
 pub mod clock;
+pub mod course;
 pub mod desk;
 pub mod error;
 pub mod hyper;

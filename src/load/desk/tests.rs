@@ -10,7 +10,7 @@ use crate::load::workload::{Ask, Expect, Query, TapOptions, Workload};
 
 const MS: Nanos = 1_000_000;
 
-fn spec(pacing: Pacing, connections: usize) -> RungSpec {
+pub fn spec(pacing: Pacing, connections: usize) -> RungSpec {
     let query = Query {
         query_id: "a".to_owned(),
         query_class: "Q01".to_owned(),
