@@ -20,6 +20,7 @@ mod select;
 mod session;
 
 mod anomalies;
+mod calibrate;
 mod cells;
 mod check;
 mod demo;
@@ -94,6 +95,7 @@ enum Command {
     Sql(sql::Args),
     Check(check::Args),
     Remove(remove::Args),
+    Calibrate(calibrate::Args),
     NullTarget(null_target::Args),
 }
 
@@ -135,6 +137,7 @@ impl Command {
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),
             Self::Remove(args) => remove::run(args, global),
+            Self::Calibrate(args) => calibrate::run(args, global),
             Self::NullTarget(args) => null_target::run(args, global),
         }
     }

@@ -64,6 +64,7 @@ pub fn run(args: &Args, _: &Global) -> Result<Answer> {
         tls: args.tls,
         http2: args.http2,
         reuse_port: args.reuse_port || args.instances > 1,
+        cores: Vec::new(),
     };
     if args.tls && args.instances > 1 {
         bail!(

@@ -1,5 +1,4 @@
-//! One logical request: sent, redirects followed, its body thrown away or
-//! checked; a job of UWS from its making to its result.
+//! One logical request: its requests sent, their bodies thrown away or checked.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -9,24 +8,21 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::Duration;
 
-use bytes::Bytes;
+use hyper::Response;
 use hyper::body::{Body, Incoming};
-use hyper::{Method, Response, Uri};
 
 use super::Worker;
-use super::link::{Lost, Open, add};
+use super::link::{Link, Lost, Open};
 use super::message::{Outgoing, Template, UNNUMBERED};
 use super::sniff::End;
 use crate::load::check::{self, LARGEST};
+use crate::load::course::{self, Course, Follow, LONGEST, Reply, Then};
 use crate::load::desk::Ticket;
 use crate::load::record::{Ending, Fault};
-use crate::load::spec::{Kind, Polling};
+use crate::load::spec::{Endpoint, Kind};
 
 /// How often a request that never left is sent again.
 const TRIES: u32 = 3;
-
-/// The largest text of a job that is read: a phase is a word.
-const JOB_TEXT: usize = 64 << 10;
 
 /// What a request is at, as its slot shows it.
 #[derive(Debug, Default)]
@@ -36,17 +32,20 @@ pub struct Progress {
     pub is_expired: Cell<bool>,
     pub waker: RefCell<Option<Waker>>,
     /// Of the last response; 0 before its head.
-    pub status: Cell<u16>,
-    pub bytes: Cell<u64>,
-    pub is_fresh: Cell<bool>,
-    pub is_retried: Cell<bool>,
-    pub is_connecting: Cell<bool>,
-    pub is_checked: Cell<bool>,
+    status: Cell<u16>,
+    bytes: Cell<u64>,
+    is_fresh: Cell<bool>,
+    is_retried: Cell<bool>,
+    is_connecting: Cell<bool>,
+    is_checked: Cell<bool>,
     stream: Rc<Cell<u32>>,
+    /// The job that is to be deleted.
+    pub course: RefCell<Option<Box<Course>>>,
 }
 
 impl Progress {
     pub fn begin(&self) {
+        self.is_expired.set(false);
         self.status.set(0);
         self.bytes.set(0);
         self.is_fresh.set(false);
@@ -78,119 +77,144 @@ impl Progress {
     }
 }
 
-/// Whether the bytes of a body are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    Nothing,
-    /// All, up to so many.
-    UpTo(usize),
-}
-
 /// A response that came whole.
+#[derive(Debug)]
 struct Whole {
     status: u16,
     location: Option<String>,
     content_type: String,
+    /// As many bytes as were asked for.
     body: Vec<u8>,
+    is_whole: bool,
 }
 
-impl Worker {
+impl Worker<'_> {
     /// Sends what a ticket asks for: the fault that came of it.
-    pub async fn exchange(&self, ticket: &Ticket) -> Fault {
+    pub async fn exchange(&self, ticket: &Ticket) -> Result<(), Fault> {
+        let slot = ticket.slot;
         let template = &self.templates[usize::from(ticket.query)];
-        let ended = match self.kind {
-            Kind::Http | Kind::TapSync => self.redirected(ticket, template.clone(), true).await,
-            Kind::TapAsync(polling) => self.job(ticket, template, polling).await,
-        };
-        ended.err().unwrap_or_default()
+        let is_async = matches!(self.spec.kind, Kind::TapAsync(_));
+        let keep = |is_result: bool| if ticket.check && is_result { LARGEST as usize } else { 0 };
+        let mut whole = self.once(slot, self.link(slot), template, keep(!is_async)).await?;
+        let mut is_result = !is_async;
+        if course::goes_on(&self.spec, whole.status) {
+            let course =
+                Box::new(Course::new(&self.spec, self.desk.borrow().request(ticket.query)));
+            *self.slots[slot].course.borrow_mut() = Some(course);
+            while let Some(follow) = self.next(slot, &whole)? {
+                self.desk.borrow_mut().follow(slot);
+                let most = if follow.keep_body { LONGEST } else { keep(follow.is_result) };
+                is_result = follow.is_result;
+                whole = self.follow(slot, &follow, most).await?;
+            }
+        }
+        if ticket.check && is_result && whole.is_whole {
+            self.slots[slot].is_checked.set(true);
+            let mut desk = self.desk.borrow_mut();
+            let expect = &desk.request(ticket.query).expect;
+            let failure = check::check(expect, whole.status, &whole.content_type, &whole.body);
+            return match desk.checked(ticket.query, failure) {
+                Fault::None => Ok(()),
+                fault => Err(fault),
+            };
+        }
+        Ok(())
     }
 
-    /// A request and the redirects from it.
-    async fn redirected(
+    /// What follows a response, if anything does.
+    fn next(&self, slot: usize, whole: &Whole) -> Result<Option<Follow>, Fault> {
+        let mut course = self.slots[slot].course.borrow_mut();
+        let Some(course) = course.as_mut() else { return Ok(None) };
+        let location = whole.location.as_deref();
+        match course.after(Reply { status: whole.status, location, body: &whole.body }) {
+            Then::Finish(Fault::None) => Ok(None),
+            Then::Finish(fault) => Err(fault),
+            Then::Follow(follow) => Ok(Some(follow)),
+        }
+    }
+
+    async fn follow(&self, slot: usize, follow: &Follow, most: usize) -> Result<Whole, Fault> {
+        if follow.wait > 0 {
+            tokio::time::sleep(Duration::from_nanos(follow.wait)).await;
+        }
+        let endpoint = Endpoint { port: follow.port, ..self.spec.endpoint.clone() };
+        let template =
+            Template::new(&self.spec, &endpoint, &follow.request.target, &follow.request)
+                .map_err(|_| Fault::RedirectTarget)?;
+        if follow.port == self.spec.endpoint.port {
+            return self.once(slot, self.link(slot), &template, most).await;
+        }
+        // Another server of the same host, for this one request.
+        let elsewhere = Link::new(self.place.with_port(follow.port), Rc::clone(&self.tally));
+        self.once(slot, &elsewhere, &template, most).await
+    }
+
+    /// Removes the job that a request has made, if it did: its time is not the
+    /// request's.
+    pub async fn clean_up(&self, slot: usize) {
+        let course = self.slots[slot].course.borrow_mut().take();
+        let Some(follow) = course.and_then(|mut course| course.clean_up()) else { return };
+        // Nobody waits for what comes of it.
+        let _ = tokio::time::timeout(super::CLEANING, self.follow(slot, &follow, 0)).await;
+    }
+
+    /// One request and its response, of which at most `most` bytes are kept. A kept
+    /// connection that turns out to be closed is no fault of the request: it is sent
+    /// again, once.
+    async fn once(
         &self,
-        ticket: &Ticket,
-        mut template: Template,
-        is_last: bool,
+        slot: usize,
+        link: &Link,
+        template: &Template,
+        most: usize,
     ) -> Result<Whole, Fault> {
-        let progress = &self.slots[ticket.slot];
-        let mut hops = 0;
-        loop {
-            let keep =
-                if ticket.check && is_last { Keep::UpTo(LARGEST as usize) } else { Keep::Nothing };
-            let whole = self.once(ticket.slot, &template, keep).await?;
-            if !matches!(whole.status, 301 | 302 | 303 | 307 | 308) || self.max_redirects == 0 {
-                if ticket.check && is_last && whole.body.len() as u64 == progress.bytes.get() {
-                    progress.is_checked.set(true);
-                    self.check(ticket, &whole)?;
-                }
-                return Ok(whole);
-            }
-            if hops == self.max_redirects {
-                return Err(Fault::Redirects);
-            }
-            hops += 1;
-            let location = whole.location.as_deref().ok_or(Fault::RedirectTarget)?;
-            let uri =
-                self.authority.follow(&template.uri, location).ok_or(Fault::RedirectTarget)?;
-            template = template.redirected(whole.status, uri);
-        }
-    }
-
-    fn check(&self, ticket: &Ticket, whole: &Whole) -> Result<(), Fault> {
-        let mut desk = self.desk.borrow_mut();
-        let expect = &desk.request(ticket.query).expect;
-        let failure = check::check(expect, whole.status, &whole.content_type, &whole.body);
-        match desk.checked(ticket.query, failure) {
-            Fault::None => Ok(()),
-            fault => Err(fault),
-        }
-    }
-
-    /// One request and its response, on a connection that may have to be made. A
-    /// kept connection that turns out to be closed is no fault of the request: it
-    /// is sent again, once.
-    async fn once(&self, slot: usize, template: &Template, keep: Keep) -> Result<Whole, Fault> {
         let progress = &self.slots[slot];
         let mut tries = 0;
         loop {
             tries += 1;
-            progress.is_connecting.set(true);
-            let link = self.link(slot);
-            let (open, is_fresh) = link.open(&self.place, &self.clock).await?;
-            progress.is_connecting.set(false);
-            progress.is_fresh.set(progress.is_fresh.get() | is_fresh);
             progress.status.set(0);
             progress.bytes.set(0);
+            progress.is_connecting.set(true);
+            let (open, is_fresh) = link.open(self.clock).await?;
+            progress.is_connecting.set(false);
+            progress.is_fresh.set(progress.is_fresh.get() | is_fresh);
             progress.stream.set(UNNUMBERED);
             let body = Outgoing::new(template.body.clone(), &progress.stream, &open.track);
-            let response = match open.send(template.request(body)).await {
-                Ok(response) => response,
-                Err(lost) => {
-                    let was_kept = open.is_used.get() && !self.place.is_http2;
-                    let fault = self.lost(&open, slot, &lost);
-                    // Over HTTP/2, a stream's end need not be the connection's.
-                    if !self.place.is_http2 || lost.is_unsent || open.track.end().is_some() {
-                        link.retire(&open);
+            match open.send(template.request(body)).await {
+                Ok(response) => {
+                    progress.status.set(response.status().as_u16());
+                    self.desk.borrow_mut().first_byte(slot, self.clock.now());
+                    let whole = self.body(&open, slot, response, most).await;
+                    open.is_used.set(true);
+                    if whole.is_err() {
+                        self.give_up(link, &open);
                     }
-                    let is_closed = matches!(fault, Fault::ClosedHead | Fault::ResetHead);
-                    let is_again =
-                        lost.is_unsent && tries <= TRIES || was_kept && is_closed && tries == 1;
-                    if is_again {
-                        progress.is_retried.set(true);
-                        continue;
-                    }
-                    return Err(fault);
+                    return whole;
                 }
-            };
-            progress.status.set(response.status().as_u16());
-            self.desk.borrow_mut().first_byte(slot, self.clock.now());
-            let whole = self.body(&open, slot, response, keep).await;
-            match &whole {
-                Ok(_) => open.is_used.set(true),
-                Err(_) if !self.place.is_http2 => link.retire(&open),
-                Err(_) => {}
+                Err(lost) => {
+                    self.give_up(link, &open);
+                    let fault = self.lost(&open, slot, &lost);
+                    let was_kept = open.is_used.get() && !self.place.is_http2;
+                    let is_closed = matches!(fault, Fault::ClosedHead | Fault::ResetHead);
+                    let is_again = template.is_idempotent && was_kept && is_closed && tries == 1;
+                    if !(is_again || lost.is_unsent && tries <= TRIES) {
+                        if fault == Fault::Unprocessed {
+                            self.tally.borrow_mut().unprocessed += 1;
+                        }
+                        return Err(fault);
+                    }
+                    progress.is_retried.set(true);
+                    progress.stream.set(UNNUMBERED);
+                }
             }
-            return whole;
+        }
+    }
+
+    /// A connection on which something went wrong is not used again; one of HTTP/2
+    /// is, if the fault was a stream's alone.
+    pub fn give_up(&self, link: &Link, open: &Rc<Open>) {
+        if !self.place.is_http2 || open.is_over() {
+            link.retire(open);
         }
     }
 
@@ -200,7 +224,7 @@ impl Worker {
         open: &Open,
         slot: usize,
         response: Response<Incoming>,
-        keep: Keep,
+        most: usize,
     ) -> Result<Whole, Fault> {
         let progress = &self.slots[slot];
         let (head, mut body) = response.into_parts();
@@ -208,19 +232,24 @@ impl Worker {
         let mut whole = Whole {
             status: head.status.as_u16(),
             location: text("location").map(str::to_owned),
-            content_type: text("content-type").unwrap_or_default().to_owned(),
+            content_type: String::new(),
             body: Vec::new(),
+            is_whole: most > 0,
         };
+        if most > 0 {
+            text("content-type").unwrap_or_default().clone_into(&mut whole.content_type);
+        }
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
             let frame = frame.map_err(|error| self.broken(open, slot, &error))?;
             let Some(data) = frame.data_ref() else { continue };
-            add(&progress.bytes, data.len() as u64);
-            if let Keep::UpTo(most) = keep
-                && whole.body.len() + data.len() <= most
-            {
-                whole.body.extend_from_slice(data);
+            progress.bytes.set(progress.bytes.get() + data.len() as u64);
+            if most > 0 {
+                whole.is_whole &= whole.body.len() + data.len() <= most;
+                if whole.is_whole {
+                    whole.body.extend_from_slice(data);
+                }
             }
-            if let Some(rate) = self.read_rate {
+            if let Some(rate) = self.spec.read_rate {
                 let pause = Duration::from_secs_f64(data.len() as f64 / rate as f64);
                 tokio::time::sleep(pause).await;
             }
@@ -234,9 +263,7 @@ impl Worker {
             return self.stream_fault(
                 open,
                 slot,
-                Fault::ResetHead,
-                Fault::ClosedHead,
-                Fault::Http2,
+                [Fault::ResetHead, Fault::ClosedHead, Fault::Http2],
             );
         }
         match open.track.end() {
@@ -251,14 +278,9 @@ impl Worker {
     /// Why a body broke off.
     fn broken(&self, open: &Open, slot: usize, error: &hyper::Error) -> Fault {
         if self.place.is_http2 {
-            // What hyper itself resets is a body that is not as long as announced.
-            return self.stream_fault(
-                open,
-                slot,
-                Fault::ResetBody,
-                Fault::ClosedBody,
-                Fault::BadBody,
-            );
+            // What hyper itself gives up is a body that is not as long as announced.
+            let faults = [Fault::ResetBody, Fault::ClosedBody, Fault::BadBody];
+            return self.stream_fault(open, slot, faults);
         }
         match open.track.end() {
             Some(End::Reset) => Fault::ResetBody,
@@ -268,101 +290,23 @@ impl Worker {
         }
     }
 
-    /// Why a stream ended before its time.
-    fn stream_fault(
-        &self,
-        open: &Open,
-        slot: usize,
-        reset: Fault,
-        closed: Fault,
-        own: Fault,
-    ) -> Fault {
+    /// Why a stream ended before its time: unprocessed, reset by the server, or by
+    /// the first of these faults if the connection was reset, the second if it was
+    /// closed, the third if neither.
+    fn stream_fault(&self, open: &Open, slot: usize, faults: [Fault; 3]) -> Fault {
         let stream = self.slots[slot].stream.get();
         if stream == UNNUMBERED || open.track.is_unprocessed(stream) {
-            add(&self.net.unprocessed, 1);
             return Fault::Unprocessed;
         }
         if open.track.is_reset(stream) {
             return Fault::StreamReset;
         }
+        let [reset, closed, own] = faults;
         match open.track.end() {
             Some(End::Reset) => reset,
             Some(End::Closed) => closed,
             None => own,
         }
-    }
-
-    /// A job of UWS: made, run, polled until it has ended, its result fetched.
-    async fn job(
-        &self,
-        ticket: &Ticket,
-        template: &Template,
-        polling: Polling,
-    ) -> Result<Whole, Fault> {
-        let slot = ticket.slot;
-        let made = self.once(slot, template, Keep::Nothing).await?;
-        if made.status >= 400 {
-            return Ok(made);
-        }
-        let location = made.location.as_deref().ok_or(Fault::JobProtocol)?;
-        let job = self.authority.follow(&template.uri, location).ok_or(Fault::JobProtocol)?;
-        let path = job.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        *self.jobs[slot].borrow_mut() = Some(path.clone());
-        let below = |rest: &str| -> Result<Uri, Fault> {
-            self.authority.uri(&format!("{path}/{rest}")).ok_or(Fault::JobProtocol)
-        };
-        let get = |uri| Template {
-            method: Method::GET,
-            uri,
-            fields: self.authority.fields(),
-            body: None,
-        };
-        if !polling.run_at_once {
-            let mut run = get(below("phase")?);
-            run.method = Method::POST;
-            let form = hyper::header::HeaderValue::from_static("application/x-www-form-urlencoded");
-            run.fields.insert("content-type", form);
-            run.body = Some(Bytes::from_static(b"PHASE=RUN"));
-            if self.once(slot, &run, Keep::Nothing).await?.status >= 400 {
-                return Err(Fault::JobProtocol);
-            }
-        }
-        let phase = get(below("phase")?);
-        let mut wait = polling.first;
-        loop {
-            tokio::time::sleep(wait).await;
-            wait = (wait * polling.factor_percent / 100).min(polling.longest);
-            let polled = self.once(slot, &phase, Keep::UpTo(JOB_TEXT)).await?;
-            if polled.status >= 400 {
-                return Err(Fault::JobProtocol);
-            }
-            match String::from_utf8_lossy(&polled.body).trim() {
-                "COMPLETED" => break,
-                "PENDING" | "QUEUED" | "EXECUTING" | "SUSPENDED" => {}
-                "ERROR" => return Err(Fault::JobError),
-                "ABORTED" | "HELD" | "ARCHIVED" => return Err(Fault::JobAborted),
-                _ => return Err(Fault::JobProtocol),
-            }
-        }
-        self.redirected(ticket, get(below("results/result")?), true).await
-    }
-
-    /// Deletes the job of a slot, if it has one: its time is not the request's.
-    pub async fn clean(&self, slot: usize) {
-        let Some(path) = self.jobs[slot].borrow_mut().take() else { return };
-        let Some(uri) = self.authority.uri(&path) else { return };
-        let fields = self.authority.fields();
-        let delete = Template { method: Method::DELETE, uri, fields, body: None };
-        let _ = tokio::time::timeout(self.place.timeout, async {
-            let (open, _) = self.link(slot).open(&self.place, &self.clock).await.ok()?;
-            let stream = Rc::default();
-            let response =
-                open.send(delete.request(Outgoing::new(None, &stream, &open.track))).await;
-            let mut body = response.ok()?.into_body();
-            while poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.is_some() {}
-            Some(())
-        })
-        .await;
     }
 }
 

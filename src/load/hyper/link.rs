@@ -3,8 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -24,8 +22,10 @@ use tokio_rustls::TlsConnector;
 
 use super::message::Outgoing;
 use super::sniff::{Sniff, Track};
+use crate::load::address::Address;
+use crate::load::carrier::ConnectionTally;
 use crate::load::clock::Clock;
-use crate::load::record::{Fault, Nanos};
+use crate::load::record::Fault;
 
 /// Flow control that never holds a server back: what is read is thrown away.
 const WINDOW: u32 = 1 << 30;
@@ -46,28 +46,15 @@ pub struct Place {
     pub timeout: Duration,
 }
 
-#[derive(Debug, Clone)]
-pub enum Address {
-    Tcp(SocketAddr),
-    Unix(PathBuf),
+impl Place {
+    /// The same host, at another port.
+    pub fn with_port(&self, port: u16) -> Self {
+        Self { address: self.address.with_port(port), ..self.clone() }
+    }
 }
 
 /// Connections of a worker, added up.
-#[derive(Debug, Default)]
-pub struct Net {
-    pub opened: Cell<u64>,
-    pub failed: Cell<u64>,
-    pub closed_by_server: Cell<u64>,
-    pub connect_sum: Cell<Nanos>,
-    pub connect_max: Cell<Nanos>,
-    pub goaways: Cell<u64>,
-    pub unprocessed: Cell<u64>,
-}
-
-/// Adds to a counter.
-pub fn add(counter: &Cell<u64>, more: u64) {
-    counter.set(counter.get() + more);
-}
+type Tally = Rc<RefCell<ConnectionTally>>;
 
 /// An open connection.
 #[derive(Debug)]
@@ -77,7 +64,7 @@ pub struct Open {
     /// Whether a request was answered on it.
     pub is_used: Cell<bool>,
     task: AbortHandle,
-    net: Rc<Net>,
+    tally: Tally,
 }
 
 #[derive(Debug)]
@@ -95,11 +82,13 @@ pub struct Lost {
 }
 
 impl Open {
-    fn is_closed(&self) -> bool {
-        match &*self.sender.borrow() {
-            Sender::Http1(sender) => sender.is_closed(),
-            Sender::Http2(sender) => sender.is_closed() || self.track.is_going_away(),
-        }
+    /// Whether no more requests can be sent on it.
+    pub fn is_over(&self) -> bool {
+        self.track.end().is_some()
+            || match &*self.sender.borrow() {
+                Sender::Http1(sender) => sender.is_closed(),
+                Sender::Http2(sender) => sender.is_closed() || self.track.is_going_away(),
+            }
     }
 
     fn poll_ready(&self, context: &mut Context<'_>) -> Poll<hyper::Result<()>> {
@@ -135,7 +124,7 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         self.task.abort();
-        add(&self.net.goaways, self.track.goaways());
+        self.tally.borrow_mut().goaways += self.track.goaways();
     }
 }
 
@@ -150,9 +139,10 @@ enum State {
 /// The place of one connection, whether it is open or not.
 #[derive(Debug)]
 pub struct Link {
+    place: Place,
     state: RefCell<State>,
     changed: Notify,
-    net: Rc<Net>,
+    tally: Tally,
 }
 
 /// Puts a link back where connecting to it was broken off.
@@ -169,8 +159,15 @@ impl Drop for Connecting<'_> {
 }
 
 impl Link {
-    pub fn new(net: Rc<Net>) -> Self {
-        Self { state: RefCell::new(State::Closed), changed: Notify::new(), net }
+    pub fn new(place: Place, tally: Tally) -> Self {
+        Self { place, state: RefCell::new(State::Closed), changed: Notify::new(), tally }
+    }
+
+    /// Gives up the connection that is open, if one is.
+    pub fn close(&self) {
+        if let Some(open) = self.current() {
+            self.retire(&open);
+        }
     }
 
     /// Gives the connection up. Streams that are under way on it go on.
@@ -182,7 +179,7 @@ impl Link {
     }
 
     /// The open connection, if there is one.
-    pub fn current(&self) -> Option<Rc<Open>> {
+    fn current(&self) -> Option<Rc<Open>> {
         match &*self.state.borrow() {
             State::Open(open) => Some(Rc::clone(open)),
             _ => None,
@@ -190,14 +187,14 @@ impl Link {
     }
 
     /// The connection, and whether it had to be made or waited for.
-    pub async fn open(&self, place: &Place, clock: &Clock) -> Result<(Rc<Open>, bool), Fault> {
+    pub async fn open(&self, clock: &Clock) -> Result<(Rc<Open>, bool), Fault> {
         let mut has_waited = false;
         loop {
             if let Some(open) = self.current() {
-                if !open.is_closed() {
+                if !open.is_over() {
                     return Ok((open, has_waited));
                 }
-                add(&self.net.closed_by_server, 1);
+                self.tally.borrow_mut().closed_by_server += 1;
                 self.retire(&open);
             }
             let failed = match *self.state.borrow() {
@@ -215,19 +212,16 @@ impl Link {
             *self.state.borrow_mut() = State::Connecting;
             let guard = Connecting(self);
             let start = clock.now();
-            let made = tokio::time::timeout(place.timeout, connect(place, &self.net)).await;
+            let making = connect(&self.place, &self.tally);
+            let made = tokio::time::timeout(self.place.timeout, making).await;
             let made = made.unwrap_or(Err(Fault::ConnectTimeout));
             let state = match &made {
                 Ok(open) => {
-                    let took = clock.now() - start;
-                    let net = &self.net;
-                    add(&net.opened, 1);
-                    add(&net.connect_sum, took);
-                    net.connect_max.set(net.connect_max.get().max(took));
+                    self.tally.borrow_mut().opened(clock.now() - start);
                     State::Open(Rc::clone(open))
                 }
                 Err(fault) => {
-                    add(&self.net.failed, 1);
+                    self.tally.borrow_mut().failed += 1;
                     State::Failed(*fault)
                 }
             };
@@ -238,33 +232,33 @@ impl Link {
     }
 }
 
-async fn connect(place: &Place, net: &Rc<Net>) -> Result<Rc<Open>, Fault> {
+async fn connect(place: &Place, tally: &Tally) -> Result<Rc<Open>, Fault> {
     match &place.address {
-        Address::Tcp(address) => {
+        Address::Inet(address) => {
             let socket = TcpStream::connect(address).await.map_err(|_| Fault::Connect)?;
             // Where it cannot be set, there is no delay to be feared.
             let _ = socket.set_nodelay(true);
-            secure(socket, place, net).await
+            secure(socket, place, tally).await
         }
         Address::Unix(path) => {
             let socket = UnixStream::connect(path).await.map_err(|_| Fault::Connect)?;
-            secure(socket, place, net).await
+            secure(socket, place, tally).await
         }
     }
 }
 
-async fn secure<S>(socket: S, place: &Place, net: &Rc<Net>) -> Result<Rc<Open>, Fault>
+async fn secure<S>(socket: S, place: &Place, tally: &Tally) -> Result<Rc<Open>, Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let Some((config, name)) = &place.tls else { return greet(socket, place, net).await };
+    let Some((config, name)) = &place.tls else { return greet(socket, place, tally).await };
     let connector = TlsConnector::from(Arc::clone(config));
     let tls = connector.connect(name.clone(), socket).await.map_err(|error| tls_fault(&error))?;
     // A server that was not asked may not know of ALPN: HTTP/1.1 then.
     if place.is_http2 && tls.get_ref().1.alpn_protocol() != Some(b"h2") {
         return Err(Fault::Tls);
     }
-    greet(tls, place, net).await
+    greet(tls, place, tally).await
 }
 
 /// A connection that ended is no matter of TLS.
@@ -275,7 +269,7 @@ fn tls_fault(error: &io::Error) -> Fault {
     }
 }
 
-async fn greet<S>(stream: S, place: &Place, net: &Rc<Net>) -> Result<Rc<Open>, Fault>
+async fn greet<S>(stream: S, place: &Place, tally: &Tally) -> Result<Rc<Open>, Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
@@ -301,7 +295,7 @@ where
         (Sender::Http1(sender), tokio::task::spawn_local(connection).abort_handle())
     };
     let (sender, is_used) = (RefCell::new(sender), Cell::new(false));
-    Ok(Rc::new(Open { sender, track, is_used, task, net: Rc::clone(net) }))
+    Ok(Rc::new(Open { sender, track, is_used, task, tally: Rc::clone(tally) }))
 }
 
 /// Tasks that stay on their thread.

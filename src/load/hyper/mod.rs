@@ -1,119 +1,153 @@
 //! TLS and HTTP/2, by hyper and rustls: a runtime for each worker, driven by the
 //! same desk as the plain transport.
 //!
-//! A task for each slot sends what the desk gives it; when a request has ended, its
-//! task asks the desk for more at once, and hands on what is for other slots. The
-//! worker's own task does what has to be done at a time: arrivals, time-outs, the
-//! end.
+//! Each slot is a future that sends what the desk gives it; when a request has
+//! ended, it asks the desk for more at once, and hands on what is for other slots.
+//! What has to be done at a time (arrivals, time-outs, the end) a timer calls for.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
 
+use super::carrier::{Carrier, ConnectionTally, Post};
 use super::clock::Clock;
-use super::desk::{Closed, Desk, Step, Ticket};
+use super::desk::{Desk, Step, Ticket};
 use super::error::LoadError;
-use super::record::Fault;
-use super::spec::{HttpVersion, Kind};
+use super::record::{Fault, Nanos};
+use super::spec::{HttpVersion, Pacing, RungSpec, Scheme};
 
 mod exchange;
 mod link;
 mod message;
 mod sniff;
 mod timer;
-pub mod tls;
-
-pub use link::{Address, Net, Place};
+mod tls;
 
 use exchange::Progress;
-use link::Link;
-use message::{Authority, Template};
+use link::{Link, Place};
+use message::Template;
 use timer::Timer;
 
-/// How long a slot is kept from trying again where no connection could be made.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How long a slot rests after a connection that could not be made.
+const REST: Duration = Duration::from_millis(10);
+/// How long cleaning up after a job may take.
+const CLEANING: Duration = Duration::from_secs(5);
 
-struct Worker {
-    desk: RefCell<Desk>,
-    clock: Clock,
-    timer: Timer,
-    slots: Vec<Rc<Progress>>,
-    links: Vec<Link>,
-    /// The job of each slot that is to be deleted.
-    jobs: Vec<RefCell<Option<String>>>,
+/// See the module.
+pub struct Hyper {
+    spec: Arc<RungSpec>,
     place: Place,
-    net: Rc<Net>,
-    authority: Authority,
     templates: Vec<Template>,
-    kind: Kind,
-    max_redirects: u32,
-    read_rate: Option<u64>,
+    links: Vec<Link>,
+    tally: Rc<RefCell<ConnectionTally>>,
+    // Tasks of connections end before their runtime.
+    local: LocalSet,
+    runtime: Runtime,
 }
 
-/// Runs one worker to its end, on this thread.
-///
-/// # Errors
-/// If a request cannot be built, or the system refuses a runtime.
-pub fn work(desk: Desk, clock: Clock, place: Place) -> Result<(Closed, Rc<Net>), LoadError> {
-    let system = LoadError::system("the runtime of a worker could not be started");
-    // Lateness is the generator's fault, whoever rounds.
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(&system)?;
-    let entered = runtime.enter();
-    let timer = Timer::new().map_err(&system)?;
-    drop(entered);
-    let spec = desk.spec().clone();
-    let authority = Authority::new(&spec);
-    let templates = spec.workload.requests().iter().map(|request| authority.template(request));
-    let templates = templates.collect::<Result<Vec<_>, _>>()?;
-    let net = Rc::new(Net::default());
-    let count = desk.slots();
-    let worker = Rc::new(Worker {
-        desk: RefCell::new(desk),
-        clock,
-        timer,
-        slots: (0..count).map(|_| Rc::default()).collect(),
-        links: (0..count / spec.streams).map(|_| Link::new(Rc::clone(&net))).collect(),
-        jobs: (0..count).map(|_| RefCell::default()).collect(),
-        place,
-        net: Rc::clone(&net),
-        authority,
-        templates,
-        kind: spec.kind,
-        max_redirects: spec.max_redirects,
-        read_rate: spec.read_rate,
-    });
-    let local = LocalSet::new();
-    for slot in 0..count {
-        local.spawn_local(Rc::clone(&worker).serve(slot));
+impl Carrier for Hyper {
+    fn prepare(post: &Post) -> Result<Self, LoadError> {
+        let spec = Arc::clone(&post.spec);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(LoadError::system("the runtime of a worker"))?;
+        let tls = match spec.endpoint.scheme {
+            Scheme::Https => Some(tls::client(&spec.endpoint)?),
+            Scheme::Http => None,
+        };
+        let place = Place {
+            address: post.address.clone(),
+            tls,
+            is_http2: spec.endpoint.http == HttpVersion::Http2,
+            is_slow: spec.read_rate.is_some(),
+            timeout: spec.connect_timeout,
+        };
+        let template = |request: &super::workload::Prepared| {
+            let target = format!("{}{}", spec.endpoint.base_path, request.target);
+            Template::new(&spec, &spec.endpoint, &target, request)
+        };
+        let templates = spec.workload.requests().iter().map(template).collect::<Result<_, _>>()?;
+        let tally = Rc::new(RefCell::new(ConnectionTally::default()));
+        let link = || Link::new(place.clone(), Rc::clone(&tally));
+        let links: Vec<Link> = (0..post.connections).map(|_| link()).collect();
+        let local = LocalSet::new();
+        if spec.keep_alive && !matches!(spec.pacing, Pacing::Burst { .. }) {
+            let clock = Clock::start();
+            // One that cannot be made is tried again by the request that needs it.
+            local.block_on(&runtime, async {
+                futures::future::join_all(links.iter().map(|link| link.open(&clock))).await;
+            });
+        }
+        Ok(Self { spec, place, templates, links, tally, local, runtime })
     }
-    local.block_on(&runtime, Rc::clone(&worker).watch());
-    // Tasks hold the worker; what is under way ends with them.
-    drop(local);
-    drop(runtime);
-    let worker = Rc::into_inner(worker).ok_or(LoadError::Worker)?;
-    let now = clock.now();
-    Ok((worker.desk.into_inner().close(now), net))
+
+    fn drive(&mut self, desk: &mut Desk, clock: &Clock) -> Result<(), LoadError> {
+        // Lateness is the generator's fault, whoever rounds.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        let timer = {
+            let _entered = self.runtime.enter();
+            Timer::new().map_err(LoadError::system("a timer"))?
+        };
+        let worker = Worker {
+            spec: &self.spec,
+            clock,
+            timer,
+            slots: (0..desk.slots()).map(|_| Progress::default()).collect(),
+            desk: RefCell::new(desk),
+            links: &self.links,
+            place: &self.place,
+            tally: &self.tally,
+            templates: &self.templates,
+        };
+        self.local.block_on(&self.runtime, tokio::task::unconstrained(worker.run()));
+        Ok(())
+    }
+
+    fn connections(&self) -> ConnectionTally {
+        // Those that are still open have their GOAWAYs to tell.
+        self.links.iter().for_each(Link::close);
+        *self.tally.borrow()
+    }
 }
 
-/// Whether a rung is for this transport.
-pub fn is_for(http: HttpVersion, is_tls: bool) -> bool {
-    is_tls || http == HttpVersion::Http2
+struct Worker<'a> {
+    spec: &'a Arc<RungSpec>,
+    desk: RefCell<&'a mut Desk>,
+    clock: &'a Clock,
+    timer: Timer,
+    slots: Vec<Progress>,
+    links: &'a [Link],
+    place: &'a Place,
+    tally: &'a Rc<RefCell<ConnectionTally>>,
+    templates: &'a [Template],
 }
 
-impl Worker {
+impl Worker<'_> {
     fn link(&self, slot: usize) -> &Link {
         &self.links[slot % self.links.len()]
     }
 
-    fn connection(&self, slot: usize) -> u16 {
-        (slot % self.links.len()) as u16
+    /// Runs until the rung is over for this worker; what is still under way then is
+    /// dropped.
+    async fn run(&self) {
+        let mut slots: FuturesUnordered<_> =
+            (0..self.slots.len()).map(|slot| self.serve(slot)).collect();
+        let mut watch = pin!(self.watch());
+        poll_fn(|context| {
+            // Slots never end.
+            let _ = slots.poll_next_unpin(context);
+            watch.as_mut().poll(context)
+        })
+        .await;
     }
 
     /// Hands out what is to be sent now, and sets the timer for what comes later.
@@ -138,7 +172,6 @@ impl Worker {
 
     fn post(&self, ticket: Ticket) {
         let progress = &self.slots[ticket.slot];
-        progress.begin();
         progress.ticket.set(Some(ticket));
         if let Some(waker) = &*progress.waker.borrow() {
             waker.wake_by_ref();
@@ -146,7 +179,7 @@ impl Worker {
     }
 
     /// Does what has to be done at a time, until the rung is over.
-    async fn watch(self: Rc<Self>) {
+    async fn watch(&self) {
         while !self.hand_out() {
             self.timer.rings().await;
             let now = self.clock.now();
@@ -160,14 +193,14 @@ impl Worker {
         }
     }
 
-    fn expired(&self, now: u64) -> Option<usize> {
+    fn expired(&self, now: Nanos) -> Option<usize> {
         self.desk.borrow_mut().expired(now)
     }
 
-    /// The task of a slot.
-    async fn serve(self: Rc<Self>, slot: usize) {
-        let progress = Rc::clone(&self.slots[slot]);
-        // The waker of a task stays the same.
+    /// Serves a slot for ever.
+    async fn serve(&self, slot: usize) {
+        let progress = &self.slots[slot];
+        // The waker of a slot stays the same.
         poll_fn(|context| {
             *progress.waker.borrow_mut() = Some(context.waker().clone());
             Poll::Ready(())
@@ -179,18 +212,21 @@ impl Worker {
                 None => Poll::Pending,
             })
             .await;
+            progress.begin();
             let fault = self.timed(slot, &ticket).await;
-            let now = self.clock.now();
-            let ending = progress.ending(fault, self.connection(slot));
-            let keeps = self.desk.borrow_mut().finish(slot, now, ending);
-            if matches!(self.kind, Kind::TapAsync(_)) {
-                self.clean(slot).await;
+            let link = self.link(slot);
+            let connection = (slot % self.links.len()) as u16;
+            let ending = progress.ending(fault, connection);
+            let keeps = self.desk.borrow_mut().finish(slot, self.clock.now(), ending);
+            if progress.course.borrow().is_some() {
+                self.clean_up(slot).await;
             }
-            if !keeps && let Some(open) = self.link(slot).current() {
-                self.link(slot).retire(&open);
+            if !keeps {
+                link.close();
             }
             if matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Tls) {
-                tokio::time::sleep(PAUSE).await;
+                // A server that refuses is not asked a hundred thousand times a second.
+                tokio::time::sleep(REST).await;
             }
             self.desk.borrow_mut().release(slot, self.clock.now());
             self.hand_out();
@@ -200,7 +236,6 @@ impl Worker {
     /// Sends a request, unless its time is over before its end.
     async fn timed(&self, slot: usize, ticket: &Ticket) -> Fault {
         let progress = &self.slots[slot];
-        progress.is_expired.set(false);
         let ended = {
             let mut exchange = pin!(self.exchange(ticket));
             poll_fn(|context| {
@@ -211,15 +246,16 @@ impl Worker {
             })
             .await
         };
-        ended.unwrap_or_else(|| {
-            // A stream can be given up alone, a connection of HTTP/1.1 not.
-            if !self.place.is_http2
-                && let Some(open) = self.link(slot).current()
-            {
-                self.link(slot).retire(&open);
+        match ended {
+            Some(ended) => ended.err().unwrap_or_default(),
+            None => {
+                // A stream can be given up alone, a connection of HTTP/1.1 not.
+                if !self.place.is_http2 {
+                    self.link(slot).close();
+                }
+                progress.timeout()
             }
-            progress.timeout()
-        })
+        }
     }
 }
 

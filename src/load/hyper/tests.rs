@@ -1,14 +1,13 @@
 //! The transport against the null target.
 
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::*;
-use crate::load::pulse::Pulse;
-use crate::load::spec::{Endpoint, Pacing, RungSpec};
+use crate::load::desk::tests as desk;
+use crate::load::outcome::{RungOutcome, Unwatched};
+use crate::load::run;
+use crate::load::spec::{Endpoint, HttpVersion, Kind, Pacing, RungSpec};
 use crate::load::workload::{Ask, Expect, Query, TapOptions, Workload};
 use crate::target::null::{NullTarget, Options};
+use std::sync::Arc;
+use std::time::Duration;
 
 fn spec(target: &NullTarget, http2: bool, path: &str) -> RungSpec {
     let mut endpoint = Endpoint::parse(&target.url()).unwrap();
@@ -31,37 +30,14 @@ fn spec(target: &NullTarget, http2: bool, path: &str) -> RungSpec {
         endpoint,
         kind: Kind::Http,
         workload: Arc::new(workload),
-        pacing: Pacing::Closed,
-        connections: 2,
-        streams: 1,
-        workers: 1,
-        keep_alive: true,
-        pins: Vec::new(),
         warmup: Duration::ZERO,
         measure: Duration::from_millis(200),
-        drain: Duration::from_secs(5),
-        request_timeout: Duration::from_secs(5),
-        connect_timeout: Duration::from_secs(5),
-        check_every: 0,
-        read_rate: None,
-        seed: 1,
-        guard_max: 0.9,
-        max_redirects: 5,
+        ..desk::spec(Pacing::Closed, 2)
     }
 }
 
-fn run(target: &NullTarget, spec: RungSpec) -> (Closed, Rc<Net>) {
-    let tls = target.ca_pem().map(|_| tls::client(&spec.endpoint).unwrap());
-    let place = Place {
-        address: Address::Tcp(target.address().unwrap()),
-        tls,
-        is_http2: spec.endpoint.http == HttpVersion::Http2,
-        is_slow: spec.read_rate.is_some(),
-        timeout: spec.connect_timeout,
-    };
-    let connections = spec.connections;
-    let desk = Desk::new(Arc::new(spec), 0, connections, Arc::new(Pulse::default()), Arc::default());
-    work(desk, Clock::start(), place).unwrap()
+fn measure(spec: &RungSpec) -> RungOutcome {
+    run(spec, &mut Unwatched).unwrap()
 }
 
 fn start(tls: bool, http2: bool) -> NullTarget {
@@ -74,20 +50,18 @@ fn all_three_carry_requests() {
         let target = start(tls, http2);
         let mut spec = spec(&target, http2, "/bytes/1024");
         spec.streams = streams;
-        let (closed, net) = run(&target, spec);
-        assert!(closed.tally.completed > 10, "{closed:?}");
-        assert_eq!((closed.tally.failed, closed.tally.aborted), (0, 0));
-        assert_eq!((net.opened.get(), net.failed.get()), (2, 0));
-        for record in closed.records.iter() {
-            assert_eq!((record.status(), record.bytes()), (Some(200), 1024));
-            assert!(record.first_byte().is_some_and(|first| first <= record.service()));
-        }
+        let outcome = measure(&spec);
+        assert!(outcome.counts.completed > 10, "{:?}", outcome.counts);
+        assert_eq!((outcome.counts.failed, outcome.counts.aborted), (0, 0));
+        assert_eq!((outcome.connections.opened, outcome.connections.failed), (2, 0));
+        assert_eq!(outcome.figures.mean_response_bytes, Some(1024.0));
+        assert_eq!(target.counts().connections, 2);
     }
 }
 
 /// Prints CPU per request, to set beside `h2load`: run by hand.
 #[test]
-#[ignore]
+#[ignore = "prints figures of a quiet machine"]
 fn cost() {
     for (tls, http2, streams, path) in [
         (true, false, 1, "/bytes/1024"),
@@ -103,11 +77,11 @@ fn cost() {
         spec.connections = 8;
         spec.streams = streams;
         spec.measure = Duration::from_secs(2);
-        let (closed, _) = run(&target, spec);
-        let requests = closed.tally.completed;
+        let outcome = measure(&spec);
+        let requests = outcome.counts.completed;
         println!(
             "tls {tls} h2 {http2} x{streams} {path}: {requests} {:.2} us/request",
-            closed.cpu_s / requests as f64 * 1e6
+            outcome.guard.cpu_s / requests as f64 * 1e6
         );
     }
 }

@@ -44,7 +44,7 @@ const FRAME: usize = 16 << 10;
 ///
 /// # Errors
 /// If the system refuses what they need.
-pub fn start(start: Start) -> io::Result<(Vec<JoinHandle<()>>, Arc<Notify>)> {
+pub fn start(start: &Start) -> io::Result<(Vec<JoinHandle<()>>, Arc<Notify>)> {
     let notify = Arc::new(Notify::new());
     let mut threads = Vec::new();
     for number in 0..start.threads {
@@ -57,8 +57,9 @@ pub fn start(start: Start) -> io::Result<(Vec<JoinHandle<()>>, Arc<Notify>)> {
             notify: Arc::clone(&notify),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let name = format!("null-h2-{number}");
+        let (name, pin) = (format!("null-h2-{number}"), start.pin(number));
         let thread = std::thread::Builder::new().name(name).spawn(move || {
+            pin();
             LocalSet::new().block_on(&runtime, Rc::new(server).serve(listener));
         })?;
         threads.push(thread);

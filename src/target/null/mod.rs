@@ -57,6 +57,8 @@ pub struct Options {
     pub http2: bool,
     /// Others may listen on the same port; the kernel deals connections out.
     pub reuse_port: bool,
+    /// Cores that the threads are pinned to, one after the other; none: not pinned.
+    pub cores: Vec<usize>,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             tls: false,
             http2: false,
             reuse_port: false,
+            cores: Vec::new(),
         }
     }
 }
@@ -121,12 +124,13 @@ impl NullTarget {
             tls,
             order: Arc::clone(&order),
             shared: Arc::clone(&shared),
+            cores: options.cores.clone(),
         };
         let (threads, wakers) = if options.http2 {
-            let (threads, notify) = http2::start(start)?;
+            let (threads, notify) = http2::start(&start)?;
             (threads, vec![Waker::Http2(notify)])
         } else {
-            let (threads, inboxes) = plain::start(start)?;
+            let (threads, inboxes) = plain::start(&start)?;
             (threads, inboxes.into_iter().map(Waker::Plain).collect())
         };
         Ok(Self { listen, tls: options.tls, ca_pem, order, shared, wakers, threads })

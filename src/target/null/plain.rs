@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
@@ -64,17 +65,33 @@ pub struct Start {
     pub tls: Option<Arc<ServerConfig>>,
     pub order: Arc<AtomicU8>,
     pub shared: Arc<Shared>,
+    pub cores: Vec<usize>,
+}
+
+impl Start {
+    /// What a thread does first: goes to its core, if it has one.
+    pub fn pin(&self, number: usize) -> impl FnOnce() + Send + 'static {
+        let core = (!self.cores.is_empty()).then(|| self.cores[number % self.cores.len()]);
+        move || {
+            if let Some(core) = core.filter(|core| *core < CpuSet::MAX_CPU) {
+                let mut cores = CpuSet::new();
+                cores.set(core);
+                // A core that is not there is no reason not to serve.
+                let _ = sched_setaffinity(None, &cores);
+            }
+        }
+    }
 }
 
 /// Starts the threads.
 ///
 /// # Errors
 /// If the system refuses what they need.
-pub fn start(start: Start) -> io::Result<(Vec<JoinHandle<()>>, Vec<Arc<Inbox>>)> {
+pub fn start(start: &Start) -> io::Result<(Vec<JoinHandle<()>>, Vec<Arc<Inbox>>)> {
     let inboxes = (0..start.threads.max(1))
         .map(|_| Inbox::new().map(Arc::new))
         .collect::<io::Result<Vec<_>>>()?;
-    let mut listener = Some(start.listener);
+    let mut listener = Some(start.listener.try_clone()?);
     let mut threads = Vec::new();
     for number in 0..inboxes.len() {
         let mut worker = Worker {
@@ -97,8 +114,11 @@ pub fn start(start: Start) -> io::Result<(Vec<JoinHandle<()>>, Vec<Arc<Inbox>>)>
             is_draining: false,
         };
         worker.register()?;
-        let name = format!("null-{number}");
-        threads.push(std::thread::Builder::new().name(name).spawn(move || worker.run())?);
+        let (name, pin) = (format!("null-{number}"), start.pin(number));
+        threads.push(std::thread::Builder::new().name(name).spawn(move || {
+            pin();
+            worker.run();
+        })?);
     }
     Ok((threads, inboxes))
 }
