@@ -385,6 +385,11 @@ impl Desk {
         }
     }
 
+    /// A response of several was not the last: the first byte of the next one counts.
+    pub fn follow(&mut self, slot: usize) {
+        self.slots[slot].first_byte = NEVER;
+    }
+
     /// A request ended, at this time. Says whether its connection is to be kept.
     /// The slot stays taken until [`Desk::release`].
     #[inline]

@@ -5,22 +5,31 @@
 //! what is sent when and keeps the records, whatever carries the bytes.
 
 pub mod address;
+pub mod calibrate;
+pub mod carrier;
 pub mod check;
 pub mod clock;
 pub mod course;
 pub mod desk;
 pub mod error;
-pub mod hyper;
+mod guard;
+#[cfg(target_os = "linux")]
+mod http1;
+mod hyper;
 pub mod outcome;
 pub mod pulse;
 pub mod record;
+mod rung;
 pub mod spec;
+mod summary;
 pub mod workload;
 
 pub use self::error::LoadError;
 pub use self::outcome::{Live, RungOutcome, Watch};
 pub use self::spec::RungSpec;
 pub use self::workload::Workload;
+
+use self::spec::{HttpVersion, Scheme};
 
 /// Measures one rung. What goes wrong with a request is recorded, not an error.
 ///
@@ -29,6 +38,9 @@ pub use self::workload::Workload;
 /// what a worker needs.
 pub fn run(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOutcome, LoadError> {
     spec.check()?;
-    let _ = watch;
-    Err(LoadError::Unsupported("the loops are not there yet".to_owned()))
+    match (spec.endpoint.scheme, spec.endpoint.http) {
+        #[cfg(target_os = "linux")]
+        (Scheme::Http, HttpVersion::Http1) => rung::run::<http1::Http1>(spec, watch),
+        _ => rung::run::<hyper::Hyper>(spec, watch),
+    }
 }

@@ -7,11 +7,16 @@ const LONGEST: u32 = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In a chunk's size, with so many digits so far.
-    Size { value: u64, digits: u8 },
+    Size {
+        value: u64,
+        digits: u8,
+    },
     /// After a size, before the line's end.
     Extension,
     SizeEnd,
-    Data { left: u64 },
+    Data {
+        left: u64,
+    },
     DataCr,
     DataLf,
     /// At the start of a line of the trailers.

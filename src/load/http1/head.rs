@@ -1,6 +1,5 @@
 //! The head of a response, and the bytes of a request.
 
-use crate::load::spec::Endpoint;
 use crate::load::workload::Prepared;
 
 /// The longest head that is taken for one.
@@ -41,12 +40,11 @@ pub fn parse(data: &[u8], is_head_request: bool) -> Result<Option<Head<'_>>, Bad
     let mut fields = [const { std::mem::MaybeUninit::uninit() }; FIELDS];
     let mut response = httparse::Response::new(&mut []);
     let config = httparse::ParserConfig::default();
-    let length =
-        match config.parse_response_with_uninit_headers(&mut response, data, &mut fields) {
-            Ok(httparse::Status::Complete(length)) => length,
-            Ok(httparse::Status::Partial) if data.len() < LONGEST => return Ok(None),
-            Ok(httparse::Status::Partial) | Err(_) => return Err(BadHead),
-        };
+    let length = match config.parse_response_with_uninit_headers(&mut response, data, &mut fields) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if data.len() < LONGEST => return Ok(None),
+        Ok(httparse::Status::Partial) | Err(_) => return Err(BadHead),
+    };
     let status = response.code.ok_or(BadHead)?;
     let mut head = Head {
         status,
@@ -107,16 +105,9 @@ fn has_token(value: &[u8], token: &[u8]) -> bool {
     value.split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
 }
 
-/// A request to an endpoint, as bytes. `target` stands as it is in the first line.
-pub fn request(
-    endpoint: &Endpoint,
-    authority: &str,
-    target: &str,
-    request: &Prepared,
-    keep_alive: bool,
-) -> Vec<u8> {
+/// A request as bytes. `target` stands as it is in the first line.
+pub fn request(authority: &str, target: &str, request: &Prepared, keep_alive: bool) -> Vec<u8> {
     let mut text = format!("{} {target} HTTP/1.1\r\nHost: {authority}\r\n", request.method);
-    let _ = endpoint;
     let has = |name: &str| request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
     if !has("user-agent") {
         text += concat!("User-Agent: tapstat/", env!("CARGO_PKG_VERSION"), "\r\n");

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::load::address::Address;
 
@@ -101,8 +101,7 @@ impl Wire {
     /// holds afterwards is of no use.
     #[inline]
     pub fn discard(&self, buffer: &mut [u8], how: Discard) -> Got {
-        let flags =
-            if how == Discard::Kernel { RecvFlags::TRUNC } else { RecvFlags::empty() };
+        let flags = if how == Discard::Kernel { RecvFlags::TRUNC } else { RecvFlags::empty() };
         self.receive(buffer, flags)
     }
 
@@ -124,16 +123,6 @@ impl Wire {
         if bytes != self.low && set_low_water(self.socket.as_fd(), bytes) {
             self.low = bytes;
         }
-    }
-
-    /// The least that wakes us.
-    pub fn low(&self) -> usize {
-        self.low
-    }
-
-    /// How many times the system let data wait: for tests.
-    pub fn as_ref(&self) -> SockRef<'_> {
-        SockRef::from(&self.socket)
     }
 }
 
