@@ -12,13 +12,13 @@ use hyper::Response;
 use hyper::body::{Body, Incoming};
 
 use super::Worker;
-use super::link::{Link, Lost, Open};
-use super::message::{Outgoing, Template, UNNUMBERED};
-use super::sniff::End;
+use super::link::{Carries, Http1, Link, Lost, Open};
+use super::message::Template;
+use super::mux::{Answer, End, Mux, Sent};
 use crate::load::check::{self, LARGEST};
 use crate::load::course::{self, Course, Follow, LONGEST, Reply, Then};
 use crate::load::desk::Ticket;
-use crate::load::record::{Ending, Fault};
+use crate::load::record::{Ending, Fault, NEVER, Nanos};
 use crate::load::spec::{Endpoint, Kind};
 
 /// How often a request that never left is sent again.
@@ -38,7 +38,8 @@ pub struct Progress {
     is_retried: Cell<bool>,
     is_connecting: Cell<bool>,
     is_checked: Cell<bool>,
-    stream: Rc<Cell<u32>>,
+    /// When its last stream ended.
+    pub ended: Cell<Option<Nanos>>,
     /// The job that is to be deleted.
     pub course: RefCell<Option<Box<Course>>>,
 }
@@ -52,6 +53,7 @@ impl Progress {
         self.is_retried.set(false);
         self.is_connecting.set(false);
         self.is_checked.set(false);
+        self.ended.set(None);
     }
 
     /// What is known at the end.
@@ -175,39 +177,71 @@ impl Worker<'_> {
             progress.status.set(0);
             progress.bytes.set(0);
             progress.is_connecting.set(true);
-            let (open, is_fresh) = link.open(self.clock).await?;
+            let (open, is_fresh) = link.open().await?;
             progress.is_connecting.set(false);
             progress.is_fresh.set(progress.is_fresh.get() | is_fresh);
-            progress.stream.set(UNNUMBERED);
-            let body = Outgoing::new(template.body.clone(), &progress.stream, &open.track);
-            match open.send(template.request(body)).await {
-                Ok(response) => {
-                    progress.status.set(response.status().as_u16());
-                    self.desk.borrow_mut().first_byte(slot, self.clock.now());
-                    let whole = self.body(&open, slot, response, most).await;
-                    open.is_used.set(true);
-                    if whole.is_err() {
-                        self.give_up(link, &open);
+            let (fault, is_unsent) = match &open.carries {
+                Carries::Http2(mux) => match self.stream(mux, slot, template, most).await {
+                    Ok((whole, Fault::None)) => {
+                        open.is_used.set(true);
+                        return Ok(whole);
                     }
-                    return whole;
-                }
-                Err(lost) => {
-                    self.give_up(link, &open);
-                    let fault = self.lost(&open, slot, &lost);
-                    let was_kept = open.is_used.get() && !self.place.is_http2;
-                    let is_closed = matches!(fault, Fault::ClosedHead | Fault::ResetHead);
-                    let is_again = template.is_idempotent && was_kept && is_closed && tries == 1;
-                    if !(is_again || lost.is_unsent && tries <= TRIES) {
-                        if fault == Fault::Unprocessed {
-                            self.tally.borrow_mut().unprocessed += 1;
+                    Ok((_, fault)) => (fault, false),
+                    Err(Unsent) => (Fault::Unprocessed, true),
+                },
+                Carries::Http1(http1) => match http1.send(template.request()).await {
+                    Ok(response) => {
+                        progress.status.set(response.status().as_u16());
+                        self.desk.borrow_mut().first_byte(slot, self.clock.now());
+                        let whole = self.body(http1, slot, response, most).await;
+                        open.is_used.set(true);
+                        if whole.is_err() {
+                            self.give_up(link, &open);
                         }
-                        return Err(fault);
+                        return whole;
                     }
-                    progress.is_retried.set(true);
-                    progress.stream.set(UNNUMBERED);
+                    Err(lost) => (lost_fault(http1, &lost), lost.is_unsent),
+                },
+            };
+            self.give_up(link, &open);
+            let was_kept = open.is_used.get() && !self.place.is_http2;
+            let is_closed = matches!(fault, Fault::ClosedHead | Fault::ResetHead);
+            let is_again = template.is_idempotent && was_kept && is_closed && tries == 1;
+            if !(is_again || is_unsent && tries <= TRIES) {
+                if fault == Fault::Unprocessed {
+                    self.tally.borrow_mut().unprocessed += 1;
                 }
+                return Err(fault);
             }
+            progress.is_retried.set(true);
         }
+    }
+
+    /// One request on a stream of HTTP/2, to its end.
+    async fn stream(
+        &self,
+        mux: &RefCell<Mux>,
+        slot: usize,
+        template: &Template,
+        most: usize,
+    ) -> Result<(Whole, Fault), Unsent> {
+        let progress = &self.slots[slot];
+        let (body, is_head) = (template.body.as_ref(), template.is_head());
+        let sent = Sent { block: &template.block, body, is_head, most };
+        let sending = poll_fn(|context| mux.borrow_mut().poll_send(context, &sent));
+        let number = sending.await.ok_or(Unsent)?;
+        let mut guard = Guard { mux, number: Some(number), progress };
+        let (answer, at, fault) =
+            poll_fn(|context| mux.borrow_mut().poll_end(context, number)).await;
+        guard.number = None;
+        progress.ended.set(Some(at));
+        progress.status.set(answer.status);
+        progress.bytes.set(answer.bytes);
+        if answer.first_byte != NEVER {
+            self.desk.borrow_mut().first_byte(slot, answer.first_byte);
+        }
+        let Answer { status, location, content_type, body, is_whole, .. } = answer;
+        Ok((Whole { status, location, content_type, body, is_whole }, fault))
     }
 
     /// A connection on which something went wrong is not used again; one of HTTP/2
@@ -221,7 +255,7 @@ impl Worker<'_> {
     /// Reads a body to its end.
     async fn body(
         &self,
-        open: &Open,
+        http1: &Http1,
         slot: usize,
         response: Response<Incoming>,
         most: usize,
@@ -240,7 +274,7 @@ impl Worker<'_> {
             text("content-type").unwrap_or_default().clone_into(&mut whole.content_type);
         }
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-            let frame = frame.map_err(|error| self.broken(open, slot, &error))?;
+            let frame = frame.map_err(|error| broken_fault(http1, &error))?;
             let Some(data) = frame.data_ref() else { continue };
             progress.bytes.set(progress.bytes.get() + data.len() as u64);
             if most > 0 {
@@ -256,57 +290,46 @@ impl Worker<'_> {
         }
         Ok(whole)
     }
+}
 
-    /// Why no head came.
-    fn lost(&self, open: &Open, slot: usize, lost: &Lost) -> Fault {
-        if self.place.is_http2 {
-            return self.stream_fault(
-                open,
-                slot,
-                [Fault::ResetHead, Fault::ClosedHead, Fault::Http2],
-            );
-        }
-        match open.track.end() {
-            Some(End::Reset) => Fault::ResetHead,
-            _ if lost.error.is_parse() => Fault::BadHead,
-            Some(End::Closed) => Fault::ClosedHead,
-            None if lost.error.is_incomplete_message() || lost.is_unsent => Fault::ClosedHead,
-            None => Fault::BadHead,
+/// A request that never left.
+struct Unsent;
+
+/// Gives a stream up where its request is dropped.
+struct Guard<'a> {
+    mux: &'a RefCell<Mux>,
+    number: Option<u32>,
+    progress: &'a Progress,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        if let Some(answer) = self.mux.borrow_mut().cancel(number) {
+            self.progress.status.set(answer.status);
+            self.progress.bytes.set(answer.bytes);
         }
     }
+}
 
-    /// Why a body broke off.
-    fn broken(&self, open: &Open, slot: usize, error: &hyper::Error) -> Fault {
-        if self.place.is_http2 {
-            // What hyper itself gives up is a body that is not as long as announced.
-            let faults = [Fault::ResetBody, Fault::ClosedBody, Fault::BadBody];
-            return self.stream_fault(open, slot, faults);
-        }
-        match open.track.end() {
-            Some(End::Reset) => Fault::ResetBody,
-            Some(End::Closed) => Fault::ClosedBody,
-            None if is_eof(error) => Fault::ClosedBody,
-            None => Fault::BadBody,
-        }
+/// Why no head came.
+fn lost_fault(http1: &Http1, lost: &Lost) -> Fault {
+    match http1.end() {
+        Some(End::Reset) => Fault::ResetHead,
+        _ if lost.error.is_parse() => Fault::BadHead,
+        Some(End::Closed) => Fault::ClosedHead,
+        None if lost.error.is_incomplete_message() || lost.is_unsent => Fault::ClosedHead,
+        Some(End::Broken) | None => Fault::BadHead,
     }
+}
 
-    /// Why a stream ended before its time: unprocessed, reset by the server, or by
-    /// the first of these faults if the connection was reset, the second if it was
-    /// closed, the third if neither.
-    fn stream_fault(&self, open: &Open, slot: usize, faults: [Fault; 3]) -> Fault {
-        let stream = self.slots[slot].stream.get();
-        if stream == UNNUMBERED || open.track.is_unprocessed(stream) {
-            return Fault::Unprocessed;
-        }
-        if open.track.is_reset(stream) {
-            return Fault::StreamReset;
-        }
-        let [reset, closed, own] = faults;
-        match open.track.end() {
-            Some(End::Reset) => reset,
-            Some(End::Closed) => closed,
-            None => own,
-        }
+/// Why a body broke off.
+fn broken_fault(http1: &Http1, error: &hyper::Error) -> Fault {
+    match http1.end() {
+        Some(End::Reset) => Fault::ResetBody,
+        Some(End::Closed) => Fault::ClosedBody,
+        None if is_eof(error) => Fault::ClosedBody,
+        Some(End::Broken) | None => Fault::BadBody,
     }
 }
 

@@ -3,37 +3,36 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
+use hyper::client::conn::http1;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsConnector;
 
-use super::message::Outgoing;
-use super::sniff::{Sniff, Track};
+use super::mux::{End, Mux};
+use super::sniff::{Sniff, end_of};
 use crate::load::address::Address;
 use crate::load::carrier::ConnectionTally;
 use crate::load::clock::Clock;
 use crate::load::record::Fault;
 
-/// Flow control that never holds a server back: what is read is thrown away.
-const WINDOW: u32 = 1 << 30;
-/// Flow control of a slow reader: the server is to feel it.
-const NARROW: u32 = 64 << 10;
-/// The largest frame that is taken.
-const FRAME: u32 = 64 << 10;
-/// The buffer of a slow reader over HTTP/1.1: the smallest that hyper takes.
+/// What is read at once over HTTP/2.
+const READ: usize = 256 << 10;
+/// The buffer of a slow reader: the smallest that hyper takes.
 const SMALL: usize = 8 << 10;
 
 /// Where connections go, and what they speak.
@@ -42,8 +41,11 @@ pub struct Place {
     pub address: Address,
     pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     pub is_http2: bool,
-    pub is_slow: bool,
+    /// Of a slow reader: bytes per second that a connection takes.
+    pub read_rate: Option<u64>,
     pub timeout: Duration,
+    /// The rung's, once it is started.
+    pub clock: Rc<Cell<Clock>>,
 }
 
 impl Place {
@@ -59,18 +61,25 @@ type Tally = Rc<RefCell<ConnectionTally>>;
 /// An open connection.
 #[derive(Debug)]
 pub struct Open {
-    sender: RefCell<Sender>,
-    pub track: Rc<Track>,
+    pub carries: Carries,
     /// Whether a request was answered on it.
     pub is_used: Cell<bool>,
     task: AbortHandle,
     tally: Tally,
 }
 
+/// What a connection carries.
 #[derive(Debug)]
-enum Sender {
-    Http1(http1::SendRequest<Outgoing>),
-    Http2(http2::SendRequest<Outgoing>),
+pub enum Carries {
+    Http1(Http1),
+    Http2(Rc<RefCell<Mux>>),
+}
+
+/// A connection of HTTP/1.1, which is hyper's.
+#[derive(Debug)]
+pub struct Http1 {
+    sender: RefCell<http1::SendRequest<Full<Bytes>>>,
+    end: Rc<Cell<Option<End>>>,
 }
 
 /// Why a request has no answer, as hyper says it.
@@ -81,50 +90,41 @@ pub struct Lost {
     pub is_unsent: bool,
 }
 
-impl Open {
-    /// Whether no more requests can be sent on it.
-    pub fn is_over(&self) -> bool {
-        self.track.end().is_some()
-            || match &*self.sender.borrow() {
-                Sender::Http1(sender) => sender.is_closed(),
-                Sender::Http2(sender) => sender.is_closed() || self.track.is_going_away(),
-            }
-    }
-
-    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<hyper::Result<()>> {
-        match &mut *self.sender.borrow_mut() {
-            Sender::Http1(sender) => sender.poll_ready(context),
-            Sender::Http2(sender) => sender.poll_ready(context),
-        }
+impl Http1 {
+    /// The end of the connection, if it was the server's.
+    pub fn end(&self) -> Option<End> {
+        self.end.get()
     }
 
     /// Sends a request, and waits for the head of its answer.
-    pub async fn send(&self, request: Request<Outgoing>) -> Result<Response<Incoming>, Lost> {
-        poll_fn(|context| self.poll_ready(context))
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Lost> {
+        poll_fn(|context| self.sender.borrow_mut().poll_ready(context))
             .await
             .map_err(|error| Lost { error, is_unsent: true })?;
-        let mut http1 = None;
-        let mut http2 = None;
-        match &mut *self.sender.borrow_mut() {
-            Sender::Http1(sender) => http1 = Some(sender.try_send_request(request)),
-            Sender::Http2(sender) => http2 = Some(sender.try_send_request(request)),
-        }
-        let sent = match (http1, http2) {
-            (Some(sent), _) => sent.await,
-            (_, Some(sent)) => sent.await,
-            (None, None) => unreachable!("a sender is one of the two"),
-        };
-        sent.map_err(|mut lost| Lost {
+        let sent = self.sender.borrow_mut().try_send_request(request);
+        sent.await.map_err(|mut lost| Lost {
             is_unsent: lost.take_message().is_some(),
             error: lost.into_error(),
         })
     }
 }
 
+impl Open {
+    /// Whether no more requests can be sent on it.
+    pub fn is_over(&self) -> bool {
+        match &self.carries {
+            Carries::Http1(http1) => http1.end().is_some() || http1.sender.borrow().is_closed(),
+            Carries::Http2(mux) => mux.borrow().is_over(),
+        }
+    }
+}
+
 impl Drop for Open {
     fn drop(&mut self) {
         self.task.abort();
-        self.tally.borrow_mut().goaways += self.track.goaways();
+        if let Carries::Http2(mux) = &self.carries {
+            self.tally.borrow_mut().goaways += mux.borrow().goaways;
+        }
     }
 }
 
@@ -187,7 +187,7 @@ impl Link {
     }
 
     /// The connection, and whether it had to be made or waited for.
-    pub async fn open(&self, clock: &Clock) -> Result<(Rc<Open>, bool), Fault> {
+    pub async fn open(&self) -> Result<(Rc<Open>, bool), Fault> {
         let mut has_waited = false;
         loop {
             if let Some(open) = self.current() {
@@ -211,13 +211,15 @@ impl Link {
             }
             *self.state.borrow_mut() = State::Connecting;
             let guard = Connecting(self);
-            let start = clock.now();
+            let start = self.place.clock.get().now();
             let making = connect(&self.place, &self.tally);
             let made = tokio::time::timeout(self.place.timeout, making).await;
             let made = made.unwrap_or(Err(Fault::ConnectTimeout));
             let state = match &made {
                 Ok(open) => {
-                    self.tally.borrow_mut().opened(clock.now() - start);
+                    self.tally
+                        .borrow_mut()
+                        .opened(self.place.clock.get().now().saturating_sub(start));
                     State::Open(Rc::clone(open))
                 }
                 Err(fault) => {
@@ -273,37 +275,62 @@ async fn greet<S>(stream: S, place: &Place, tally: &Tally) -> Result<Rc<Open>, F
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let track = Rc::new(Track::default());
-    let stream = TokioIo::new(Sniff::new(stream, Rc::clone(&track), place.is_http2));
-    let (sender, task) = if place.is_http2 {
-        let window = if place.is_slow { NARROW } else { WINDOW };
-        let (sender, connection) = http2::Builder::new(Local)
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(window)
-            .initial_connection_window_size(window)
-            .max_frame_size(FRAME)
-            .handshake(stream)
-            .await
-            .map_err(|_| Fault::Http2)?;
-        (Sender::Http2(sender), tokio::task::spawn_local(connection).abort_handle())
+    let (carries, task) = if place.is_http2 {
+        let mux = Rc::new(RefCell::new(Mux::new(place.read_rate.is_some())));
+        let carried = carry(stream, Rc::clone(&mux), Rc::clone(&place.clock), place.read_rate);
+        (Carries::Http2(mux), tokio::task::spawn_local(carried).abort_handle())
     } else {
+        let end = Rc::new(Cell::new(None));
+        let stream = TokioIo::new(Sniff::new(stream, Rc::clone(&end)));
         let mut builder = http1::Builder::new();
-        if place.is_slow {
+        if place.read_rate.is_some() {
             builder.max_buf_size(SMALL);
         }
         let (sender, connection) = builder.handshake(stream).await.map_err(|_| Fault::Connect)?;
-        (Sender::Http1(sender), tokio::task::spawn_local(connection).abort_handle())
+        let http1 = Http1 { sender: RefCell::new(sender), end };
+        (Carries::Http1(http1), tokio::task::spawn_local(connection).abort_handle())
     };
-    let (sender, is_used) = (RefCell::new(sender), Cell::new(false));
-    Ok(Rc::new(Open { sender, track, is_used, task, tally: Rc::clone(tally) }))
+    Ok(Rc::new(Open { carries, is_used: Cell::new(false), task, tally: Rc::clone(tally) }))
 }
 
-/// Tasks that stay on their thread.
-#[derive(Debug, Clone, Copy)]
-struct Local;
-
-impl<F: Future<Output: 'static> + 'static> hyper::rt::Executor<F> for Local {
-    fn execute(&self, future: F) {
-        tokio::task::spawn_local(future);
-    }
+/// Carries the bytes of an HTTP/2 connection until it ends.
+async fn carry<S>(mut stream: S, mux: Rc<RefCell<Mux>>, clock: Rc<Cell<Clock>>, rate: Option<u64>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut buffer = vec![0; if rate.is_some() { SMALL } else { READ }];
+    let end = loop {
+        let got = poll_fn(|context| {
+            loop {
+                let mut mux = mux.borrow_mut();
+                let out = mux.to_write(context);
+                if out.is_empty() {
+                    break;
+                }
+                match Pin::new(&mut stream).poll_write(context, out) {
+                    Poll::Ready(Ok(written)) => mux.wrote(written),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => break,
+                }
+            }
+            // What TLS has taken is to go out as well.
+            if let Poll::Ready(Err(error)) = Pin::new(&mut stream).poll_flush(context) {
+                return Poll::Ready(Err(error));
+            }
+            let mut filled = ReadBuf::new(&mut buffer);
+            Pin::new(&mut stream).poll_read(context, &mut filled).map_ok(|()| filled.filled().len())
+        });
+        let got = match got.await {
+            Ok(0) => break End::Closed,
+            Ok(got) => got,
+            Err(error) => break end_of(&error),
+        };
+        if mux.borrow_mut().take(&buffer[..got], clock.get().now()).is_err() {
+            break End::Broken;
+        }
+        if let Some(rate) = rate {
+            tokio::time::sleep(Duration::from_secs_f64(got as f64 / rate as f64)).await;
+        }
+    };
+    mux.borrow_mut().finish(end, clock.get().now());
 }

@@ -1,62 +1,14 @@
-//! Requests as hyper takes them, built before the window.
-
-use std::cell::Cell;
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll};
+//! Requests built before the window: for hyper over HTTP/1.1, as bytes over HTTP/2.
 
 use bytes::Bytes;
-use hyper::body::{Body, Frame, SizeHint};
+use http_body_util::Full;
 use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Uri};
 
-use super::sniff::Track;
+use super::hpack;
 use crate::load::error::LoadError;
 use crate::load::spec::{Endpoint, HttpVersion, RungSpec, Scheme};
 use crate::load::workload::Prepared;
-
-/// The number of a stream that has none yet.
-pub const UNNUMBERED: u32 = 0;
-
-/// The body of a request. Over HTTP/2 it also learns the number of its stream:
-/// hyper asks a body whether it is empty just when it opens the stream.
-#[derive(Debug)]
-pub struct Outgoing {
-    body: Option<Bytes>,
-    stream: Rc<Cell<u32>>,
-    track: Rc<Track>,
-}
-
-impl Outgoing {
-    /// A body whose stream's number is put into `stream`.
-    pub fn new(body: Option<Bytes>, stream: &Rc<Cell<u32>>, track: &Rc<Track>) -> Self {
-        Self { body, stream: Rc::clone(stream), track: Rc::clone(track) }
-    }
-}
-
-impl Body for Outgoing {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.get_mut().body.take().map(|body| Ok(Frame::data(body))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        if self.stream.get() == UNNUMBERED {
-            self.stream.set(self.track.next_stream());
-        }
-        self.body.is_none()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.body.as_ref().map_or(0, |body| body.len() as u64))
-    }
-}
 
 /// A request that can be sent again and again.
 #[derive(Debug, Clone)]
@@ -65,6 +17,8 @@ pub struct Template {
     uri: Uri,
     fields: HeaderMap,
     pub body: Option<Bytes>,
+    /// The header block of HTTP/2; empty otherwise.
+    pub block: Vec<u8>,
     /// Whether it may be sent twice.
     pub is_idempotent: bool,
 }
@@ -86,34 +40,43 @@ impl Template {
             expected: "a request that HTTP can carry",
         };
         let authority = endpoint.authority();
-        let mut fields = HeaderMap::new();
-        let uri = if endpoint.http == HttpVersion::Http2 {
-            let scheme = if endpoint.scheme == Scheme::Https { "https" } else { "http" };
-            format!("{scheme}://{authority}{target}").parse()
-        } else {
-            fields.insert(HOST, HeaderValue::from_str(&authority).map_err(|_| wrong("host"))?);
-            if !spec.keep_alive {
-                fields.insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            target.parse()
+        let method: Method = request.method.parse().map_err(|_| wrong("method"))?;
+        let mut template = Self {
+            is_idempotent: method.is_idempotent(),
+            method,
+            uri: target.parse().map_err(|_| wrong("path"))?,
+            fields: HeaderMap::new(),
+            body: (!request.body.is_empty()).then(|| Bytes::from(request.body.clone())),
+            block: Vec::new(),
         };
+        if endpoint.http == HttpVersion::Http2 {
+            let scheme = if endpoint.scheme == Scheme::Https { "https" } else { "http" };
+            let mut fields = request.headers.clone();
+            if let Some(body) = &template.body {
+                fields.push(("content-length".to_owned(), body.len().to_string()));
+            }
+            template.block = hpack::request(&request.method, scheme, &authority, target, &fields);
+            return Ok(template);
+        }
+        let fields = &mut template.fields;
+        fields.insert(HOST, HeaderValue::from_str(&authority).map_err(|_| wrong("host"))?);
+        if !spec.keep_alive {
+            fields.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         for (name, value) in &request.headers {
             let name: HeaderName = name.parse().map_err(|_| wrong("header"))?;
             fields.append(name, value.parse().map_err(|_| wrong("header"))?);
         }
-        let method: Method = request.method.parse().map_err(|_| wrong("method"))?;
-        Ok(Self {
-            is_idempotent: method.is_idempotent(),
-            method,
-            uri: uri.map_err(|_| wrong("path"))?,
-            fields,
-            body: (!request.body.is_empty()).then(|| Bytes::from(request.body.clone())),
-        })
+        Ok(template)
     }
 
-    /// One request of it.
-    pub fn request(&self, body: Outgoing) -> Request<Outgoing> {
-        let mut request = Request::new(body);
+    pub fn is_head(&self) -> bool {
+        self.method == Method::HEAD
+    }
+
+    /// One request of it, for hyper.
+    pub fn request(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(self.body.clone().unwrap_or_default()));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.fields.clone();

@@ -170,7 +170,7 @@ impl Connection {
                     Err(Bad) => return Turn::Gone,
                 }
             }
-            if let Some(turn) = self.play() {
+            if let Some(turn) = self.play(kitchen) {
                 return turn;
             }
             kitchen.shared.answers.fetch_add(1, Ordering::Relaxed);
@@ -182,7 +182,7 @@ impl Connection {
     }
 
     /// Plays the answer: what it then waits for, or nothing where it is done.
-    fn play(&mut self) -> Option<Turn> {
+    fn play(&mut self, kitchen: &Kitchen) -> Option<Turn> {
         loop {
             let playing = self.playing.as_mut()?;
             if !playing.hold.is_zero() {
@@ -201,6 +201,9 @@ impl Connection {
                         return Some(turn);
                     }
                     self.playing.as_mut()?.at += 1;
+                    if matches!(step, Step::CloseWhole) {
+                        kitchen.shared.answers.fetch_add(1, Ordering::Relaxed);
+                    }
                     if let Some(turn) = self.step(&step) {
                         return Some(turn);
                     }
@@ -227,7 +230,7 @@ impl Connection {
                 self.hang()
             }
             Step::Hang => self.hang(),
-            Step::Close => {
+            Step::Close | Step::CloseWhole => {
                 self.say_farewell();
                 Some(Turn::Gone)
             }

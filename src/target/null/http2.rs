@@ -254,22 +254,23 @@ impl Answer {
     }
 
     /// What comes after the last piece.
-    fn end(&mut self) -> Option<Result<Frame<Bytes>, Refused>> {
+    fn end(&mut self) -> Poll<Option<Result<Frame<Bytes>, Refused>>> {
         self.is_over = true;
         match self.fault {
-            Some(Fault::ResetBody) => return Some(Err(Refused)),
-            Some(Fault::CloseHalf | Fault::LengthShort) => {
+            Some(Fault::ResetBody) => return Poll::Ready(Some(Err(Refused))),
+            Some(Fault::CloseHalf) => {
+                // The stream is not ended: the connection is.
                 self.cut.notify_one();
-                return None;
+                return Poll::Pending;
             }
             _ => {}
         }
         self.shared.answers.fetch_add(1, Ordering::Relaxed);
-        self.has_trailers.then(|| {
+        Poll::Ready(self.has_trailers.then(|| {
             let mut fields = HeaderMap::new();
             fields.insert("x-null", HeaderValue::from_static("end"));
             Ok(Frame::trailers(fields))
-        })
+        }))
     }
 }
 
@@ -293,7 +294,7 @@ impl HttpBody for Answer {
             this.pieces = this.again.as_ref()?.pieces(this.most);
             this.pieces.next()
         });
-        let Some(piece) = piece else { return Poll::Ready(this.end()) };
+        let Some(piece) = piece else { return this.end() };
         if !this.pause.is_zero() {
             this.sleep = Some(Box::pin(sleep(this.pause)));
         }

@@ -86,6 +86,21 @@ pub struct Counts {
     pub answers: u64,
 }
 
+/// Tells what a target has done, also after its end.
+#[derive(Debug, Clone)]
+pub struct Counter(Arc<Shared>);
+
+impl Counter {
+    pub fn counts(&self) -> Counts {
+        let Shared { connections, requests, answers, .. } = &*self.0;
+        Counts {
+            connections: connections.load(Ordering::Relaxed),
+            requests: requests.load(Ordering::Relaxed),
+            answers: answers.load(Ordering::Relaxed),
+        }
+    }
+}
+
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct NullTarget {
@@ -159,13 +174,14 @@ impl NullTarget {
         self.ca_pem.as_deref()
     }
 
+    /// What it has done so far.
     pub fn counts(&self) -> Counts {
-        let Shared { connections, requests, answers, .. } = &*self.shared;
-        Counts {
-            connections: connections.load(Ordering::Relaxed),
-            requests: requests.load(Ordering::Relaxed),
-            answers: answers.load(Ordering::Relaxed),
-        }
+        self.counter().counts()
+    }
+
+    /// Counts on when the target is gone.
+    pub fn counter(&self) -> Counter {
+        Counter(Arc::clone(&self.shared))
     }
 
     /// Takes no more connections and ends those it has: HTTP/1.1 with the

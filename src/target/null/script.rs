@@ -27,6 +27,8 @@ pub enum Step {
     /// Sends nothing more, and waits for the client to go.
     Hang,
     Close,
+    /// Closes after an answer that is whole.
+    CloseWhole,
     Reset,
 }
 
@@ -108,9 +110,10 @@ fn answer(reply: &Reply, after: After, is_head: bool, steps: &mut Vec<Step>) {
             steps.push(Step::Reset);
         }
         Some(Fault::CloseHalf) => steps.push(Step::FinishWriting),
-        Some(Fault::CloseAfter | Fault::LengthShort) => steps.push(Step::Close),
+        Some(Fault::LengthShort) => steps.push(Step::Close),
+        Some(Fault::CloseAfter) => steps.push(Step::CloseWhole),
         _ if reply.framing == Framing::UntilClose || after == After::Close => {
-            steps.push(Step::Close);
+            steps.push(Step::CloseWhole);
         }
         _ => {}
     }
