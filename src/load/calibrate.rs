@@ -39,7 +39,7 @@ pub struct Calibrate {
     pub streams: usize,
     pub tls: bool,
     pub http2: bool,
-    /// How long each size and each delay is measured.
+    /// How long each size is measured, and each delay if twenty of it are no longer.
     pub window: Duration,
     /// How often each size is measured.
     pub repetitions: usize,
@@ -147,11 +147,12 @@ pub fn calibrate(how: &Calibrate) -> Result<Calibration, CalibrateError> {
         cores: target_cores.clone(),
         ..Options::default()
     })?;
-    let measure = |path: &str, connections: usize, streams: usize| {
+    let measure = |path: &str, connections: usize, streams: usize, window: Duration| {
         let mut spec = spec(how, &target, path)?;
         spec.connections = connections;
         spec.workers = how.workers.min(connections);
         spec.streams = streams;
+        (spec.warmup, spec.measure) = (window / 5, window);
         spec.pins.clone_from(&generator_cores);
         let outcome = super::run(&spec, &mut Unwatched)?;
         whole(path, outcome)
@@ -159,7 +160,8 @@ pub fn calibrate(how: &Calibrate) -> Result<Calibration, CalibrateError> {
     let mut points = Vec::new();
     for repetition in 1..=how.repetitions {
         for bytes in SIZES {
-            let outcome = measure(&format!("/bytes/{bytes}"), how.connections, how.streams)?;
+            let outcome =
+                measure(&format!("/bytes/{bytes}"), how.connections, how.streams, how.window)?;
             points.push(Point::new(bytes, repetition, &outcome));
         }
     }
@@ -167,7 +169,8 @@ pub fn calibrate(how: &Calibrate) -> Result<Calibration, CalibrateError> {
     for delay in DELAYS_MS {
         let path = format!("/delay/{delay}ms/bytes/1024");
         // So few that none of them waits for another.
-        let outcome = measure(&path, how.workers, 1)?;
+        let window = how.window.max(Duration::from_millis(20) * delay);
+        let outcome = measure(&path, how.workers, 1, window)?;
         timing.extend(Timing::new(f64::from(delay) / 1e3, &outcome));
     }
     let coordinates: Vec<_> =
@@ -248,7 +251,7 @@ fn spec(how: &Calibrate, target: &NullTarget, path: &str) -> Result<RungSpec, Lo
         workers: how.workers,
         keep_alive: true,
         pins: Vec::new(),
-        warmup: how.window / 5,
+        warmup: Duration::ZERO,
         measure: how.window,
         drain: Duration::from_secs(10),
         request_timeout: Duration::from_secs(10),
