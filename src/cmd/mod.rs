@@ -27,6 +27,7 @@ mod demo;
 mod fit;
 mod hypotheses;
 mod ingest;
+mod load;
 mod null_target;
 mod pair;
 mod prereg;
@@ -78,6 +79,7 @@ struct Cli {
 enum Command {
     Demo(demo::Args),
     Ingest(ingest::Args),
+    Load(load::Args),
     Runs(runs::Args),
     Cells(cells::Args),
     Verdicts(verdicts::Args),
@@ -120,6 +122,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
+            Self::Load(args) => load::run(args, global),
             Self::Runs(args) => runs::run(args, global),
             Self::Cells(args) => cells::run(args, global),
             Self::Verdicts(args) => verdicts::run(args, global),

@@ -20,6 +20,7 @@ pub mod outcome;
 pub mod pulse;
 pub mod record;
 mod rung;
+pub mod samples;
 pub mod spec;
 mod summary;
 pub mod workload;
@@ -44,3 +45,8 @@ pub fn run(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOutcome, LoadEr
         _ => rung::run::<hyper::Hyper>(spec, watch),
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
