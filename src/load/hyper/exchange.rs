@@ -131,7 +131,7 @@ impl Worker<'_> {
         match course.after(Reply { status: whole.status, location, body: &whole.body }) {
             Then::Finish(Fault::None) => Ok(None),
             Then::Finish(fault) => Err(fault),
-            Then::Follow(follow) => Ok(Some(follow)),
+            Then::Follow(follow) => Ok(Some(*follow)),
         }
     }
 
