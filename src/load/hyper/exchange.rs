@@ -99,9 +99,8 @@ impl Worker<'_> {
         let keep = |is_result: bool| if ticket.check && is_result { LARGEST as usize } else { 0 };
         let mut whole = self.once(slot, self.link(slot), template, keep(!is_async)).await?;
         let mut is_result = !is_async;
-        if course::goes_on(&self.spec, whole.status) {
-            let course =
-                Box::new(Course::new(&self.spec, self.desk.borrow().request(ticket.query)));
+        if course::goes_on(self.spec, whole.status) {
+            let course = Box::new(Course::new(self.spec, self.desk.borrow().request(ticket.query)));
             *self.slots[slot].course.borrow_mut() = Some(course);
             while let Some(follow) = self.next(slot, &whole)? {
                 self.desk.borrow_mut().follow(slot);
@@ -140,14 +139,13 @@ impl Worker<'_> {
             tokio::time::sleep(Duration::from_nanos(follow.wait)).await;
         }
         let endpoint = Endpoint { port: follow.port, ..self.spec.endpoint.clone() };
-        let template =
-            Template::new(&self.spec, &endpoint, &follow.request.target, &follow.request)
-                .map_err(|_| Fault::RedirectTarget)?;
+        let template = Template::new(self.spec, &endpoint, &follow.request.target, &follow.request)
+            .map_err(|_| Fault::RedirectTarget)?;
         if follow.port == self.spec.endpoint.port {
             return self.once(slot, self.link(slot), &template, most).await;
         }
         // Another server of the same host, for this one request.
-        let elsewhere = Link::new(self.place.with_port(follow.port), Rc::clone(&self.tally));
+        let elsewhere = Link::new(self.place.with_port(follow.port), Rc::clone(self.tally));
         self.once(slot, &elsewhere, &template, most).await
     }
 

@@ -303,7 +303,7 @@ where
         let got = poll_fn(|context| {
             loop {
                 let mut mux = mux.borrow_mut();
-                let out = mux.to_write(context);
+                let out = mux.unwritten(context);
                 if out.is_empty() {
                     break;
                 }

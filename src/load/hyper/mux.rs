@@ -253,7 +253,7 @@ impl Mux {
     }
 
     /// What is to be written, and who is woken when there is more.
-    pub fn to_write(&mut self, context: &mut Context<'_>) -> &[u8] {
+    pub fn unwritten(&mut self, context: &mut Context<'_>) -> &[u8] {
         if !self.writer.as_ref().is_some_and(|own| own.will_wake(context.waker())) {
             self.writer = Some(context.waker().clone());
         }

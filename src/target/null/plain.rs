@@ -57,6 +57,9 @@ impl Inbox {
     }
 }
 
+/// Threads, and how each is reached.
+type Started = (Vec<JoinHandle<()>>, Vec<Arc<Inbox>>);
+
 /// What a loop is started with.
 pub struct Start {
     pub listener: OwnedFd,
@@ -87,7 +90,7 @@ impl Start {
 ///
 /// # Errors
 /// If the system refuses what they need.
-pub fn start(start: &Start) -> io::Result<(Vec<JoinHandle<()>>, Vec<Arc<Inbox>>)> {
+pub fn start(start: &Start) -> io::Result<Started> {
     let inboxes = (0..start.threads.max(1))
         .map(|_| Inbox::new().map(Arc::new))
         .collect::<io::Result<Vec<_>>>()?;
