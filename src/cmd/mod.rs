@@ -22,6 +22,7 @@ mod session;
 
 mod anomalies;
 mod bursts;
+mod calibrate;
 mod cells;
 mod check;
 mod classify;
@@ -33,6 +34,7 @@ mod ingest;
 mod load;
 mod measure;
 mod merge;
+mod null_target;
 mod pair;
 mod prereg;
 mod protocol;
@@ -110,6 +112,8 @@ enum Command {
     Sql(sql::Args),
     Check(check::Args),
     Remove(remove::Args),
+    Calibrate(calibrate::Args),
+    NullTarget(null_target::Args),
 }
 
 /// What a command that did its work has to say by its exit code.
@@ -158,6 +162,8 @@ impl Command {
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),
             Self::Remove(args) => remove::run(args, global),
+            Self::Calibrate(args) => calibrate::run(args, global),
+            Self::NullTarget(args) => null_target::run(args, global),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod address;
 pub mod campaign;
+pub mod calibrate;
 pub mod carrier;
 pub mod check;
 pub mod clock;
@@ -15,6 +16,7 @@ pub mod error;
 mod guard;
 #[cfg(target_os = "linux")]
 mod http1;
+mod hyper;
 pub mod outcome;
 pub mod pulse;
 pub mod record;
@@ -42,7 +44,7 @@ pub fn run(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOutcome, LoadEr
     match (spec.endpoint.scheme, spec.endpoint.http) {
         #[cfg(target_os = "linux")]
         (Scheme::Http, HttpVersion::Http1) => rung::run::<http1::Http1>(spec, watch),
-        _ => Err(LoadError::Unsupported("TLS and HTTP/2 are not there yet".to_owned())),
+        _ => rung::run::<hyper::Hyper>(spec, watch),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Answers as people and programs read them: rows in every format, and the
 //! pages that a terminal or a Markdown file shows.
 
+mod calibration;
 mod cells;
 mod classify;
 mod csv;
@@ -31,6 +32,7 @@ mod verdicts;
 mod view;
 mod wide;
 
+pub use calibration::calibration_page;
 pub use cells::cells_page;
 pub use classify::classify_page;
 pub use differences::{Difference, Facts, differences};

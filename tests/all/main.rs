@@ -11,6 +11,7 @@ mod classify;
 mod cli;
 mod edges;
 mod figures;
+mod generator;
 mod hypotheses;
 mod instances;
 mod kill;

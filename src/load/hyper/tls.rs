@@ -1,0 +1,97 @@
+//! How a server's certificate is judged.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use crate::load::error::LoadError;
+use crate::load::spec::{Endpoint, HttpVersion};
+
+/// What a client of an endpoint needs for TLS, once for all connections.
+///
+/// # Errors
+/// If the certificates to be trusted cannot be read.
+pub fn client(endpoint: &Endpoint) -> Result<(Arc<ClientConfig>, ServerName<'static>), LoadError> {
+    let wrong = |reason: &dyn std::fmt::Display| LoadError::Tls(reason.to_string());
+    let options = &endpoint.tls;
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(&error))?;
+    let mut config = if options.insecure {
+        let any = Arc::new(Anybody(provider));
+        builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth()
+    } else {
+        let mut roots = RootCertStore::empty();
+        // What of the system's cannot be read is trusted no less for that.
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if let Some(path) = &options.roots {
+            let place = |error: &dyn std::fmt::Display| {
+                LoadError::Tls(format!("{}: {error}", path.display()))
+            };
+            let mut found = 0;
+            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| place(&error))? {
+                let certificate = certificate.map_err(|error| place(&error))?;
+                roots.add(certificate).map_err(|error| place(&error))?;
+                found += 1;
+            }
+            if found == 0 {
+                return Err(place(&"expected a certificate in PEM"));
+            }
+        }
+        builder.with_root_certificates(roots).with_no_client_auth()
+    };
+    config.alpn_protocols = match endpoint.http {
+        HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
+        HttpVersion::Http2 => vec![b"h2".to_vec()],
+    };
+    let name = options.server_name.clone().unwrap_or_else(|| endpoint.host.clone());
+    let server = ServerName::try_from(name.clone())
+        .map_err(|_| LoadError::Tls(format!("`{name}` is no name that a server can have")))?;
+    Ok((Arc::new(config), server))
+}
+
+/// Takes any certificate, but still asks for the key to it.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
