@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{Request, Response, StatusCode, header};
+use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use axum::routing::{any, get};
 
 use super::answer::Pool;
@@ -17,6 +17,9 @@ use super::options::Options;
 use super::redirect::Redirects;
 use super::uws::Jobs;
 use super::{redirect, sync, uws, vosi};
+
+/// What answers, for the head of answers.
+const SERVER: &str = concat!("tapstat/", env!("CARGO_PKG_VERSION"));
 
 /// What all requests share.
 pub struct App {
@@ -80,6 +83,7 @@ pub fn reply(status: u16, media_type: &str, body: impl Into<Body>) -> Response<B
     if let Ok(value) = media_type.parse() {
         response.headers_mut().insert(header::CONTENT_TYPE, value);
     }
+    response.headers_mut().insert(header::SERVER, HeaderValue::from_static(SERVER));
     response
 }
 
@@ -104,9 +108,7 @@ impl App {
         let document = error_document(&refusal.message);
         let mut response = reply(status, "application/x-votable+xml", document);
         if refusal.status == 503 {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
     }

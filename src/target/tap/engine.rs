@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::CatalogProvider;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
@@ -18,7 +18,7 @@ use datafusion::sql::parser::Statement;
 
 use super::adql::{functions, statement};
 use super::data::catalog::Catalog;
-use super::data::column::Table;
+use super::data::column::{DESCRIPTION, Table, UNICODE};
 use super::data::corpus::Corpus;
 use super::data::tap_schema::{self, IVOA};
 use super::error::{Refusal, TapError};
@@ -39,6 +39,8 @@ pub struct Engine {
     context: SessionContext,
     /// Every table that it serves.
     pub tables: Vec<Table>,
+    /// Whether some text of the corpus is more than ASCII.
+    unicode: bool,
 }
 
 impl Engine {
@@ -49,6 +51,7 @@ impl Engine {
     /// If the engine does not start.
     pub fn new(corpus: Corpus, memory: usize) -> Result<Self, TapError> {
         let tables = tap_schema::tables(&corpus.columns);
+        let unicode = corpus.columns.iter().any(|column| column.unicode);
         let failed = |error: DataFusionError| TapError::Engine(error.strip_backtrace());
         let catalog = Catalog::new(corpus, &tables).map_err(failed)?;
         let mut config = SessionConfig::new()
@@ -80,7 +83,7 @@ impl Engine {
             .build();
         let context = SessionContext::new_with_state(state);
         context.register_catalog(CATALOG, Arc::new(catalog) as Arc<dyn CatalogProvider>);
-        Ok(Self { context, tables })
+        Ok(Self { context, tables, unicode })
     }
 
     /// Starts to answer a query: at most `rows` rows, and one more that tells
@@ -101,7 +104,7 @@ impl Engine {
             .with_allow_statements(false)
             .verify_plan(&plan)
             .map_err(|error| explain(&error))?;
-        let schema = Arc::clone(plan.schema().inner());
+        let schema = self.described(plan.schema().inner());
         if rows == 0 {
             return Ok(Rows { schema, stream: None });
         }
@@ -109,6 +112,21 @@ impl Engine {
         let frame = frame.limit(0, Some(rows + 1)).map_err(|error| explain(&error))?;
         let stream = frame.execute_stream().await.map_err(|error| explain(&error))?;
         Ok(Rows { schema, stream: Some(stream) })
+    }
+
+    /// The columns of an answer as clients are told of them: text that was
+    /// computed may have been of any column.
+    fn described(&self, schema: &SchemaRef) -> SchemaRef {
+        let fields = schema.fields().iter().map(|field| {
+            let is_computed =
+                field.data_type().is_string() && !field.metadata().contains_key(DESCRIPTION);
+            if !self.unicode || !is_computed {
+                return Arc::clone(field);
+            }
+            let said = [(UNICODE.to_owned(), "1".to_owned())];
+            Arc::new(field.as_ref().clone().with_metadata(said.into()))
+        });
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 }
 

@@ -36,7 +36,6 @@ pub async fn capabilities(State(app): State<Shared>) -> Response<Body> {
         features(&adql("adql-type"), words(&["CAST"])),
         features(&adql("adql-unit"), words(&["IN_UNIT"])),
         features(&adql("adql-offset"), words(&["OFFSET"])),
-        features(&adql("adql-conditional"), words(&["COALESCE"])),
         features(&adql("udf"), functions::UDFS.iter().map(|udf| (*udf).to_owned()).collect()),
     ];
     let formats: String = OFFERED
@@ -48,9 +47,9 @@ pub async fn capabilities(State(app): State<Shared>) -> Response<Body> {
             format!("<outputFormat{id}><mime>{media_type}</mime>{aliases}</outputFormat>\n")
         })
         .collect();
-    let vosi = |id: &str, path: &str| {
+    let resource = |id: &str, path: &str| {
         format!(
-            "<capability standardID=\"ivo://ivoa.net/std/VOSI#{id}\">\n\
+            "<capability standardID=\"ivo://ivoa.net/std/{id}\">\n\
              <interface xsi:type=\"vs:ParamHTTP\" version=\"1.0\" role=\"std\">\
              <accessURL use=\"full\">{base}/{path}</accessURL></interface>\n</capability>\n"
         )
@@ -62,7 +61,7 @@ pub async fn capabilities(State(app): State<Shared>) -> Response<Body> {
          <cap:capabilities xmlns:cap=\"http://www.ivoa.net/xml/VOSICapabilities/v1.0\" \
          xmlns:vr=\"http://www.ivoa.net/xml/VOResource/v1.0\" {VODATASERVICE} \
          xmlns:tr=\"http://www.ivoa.net/xml/TAPRegExt/v1.0\" {XSI}>\n\
-         {}{}{}\
+         {}{}{}{}\
          <capability standardID=\"ivo://ivoa.net/std/TAP\" xsi:type=\"tr:TableAccess\">\n\
          <interface xsi:type=\"vs:ParamHTTP\" role=\"std\" version=\"1.1\">\
          <accessURL use=\"base\">{base}</accessURL></interface>\n\
@@ -76,9 +75,10 @@ pub async fn capabilities(State(app): State<Shared>) -> Response<Body> {
          <executionDuration><default>{seconds}</default><hard>{seconds}</hard></executionDuration>\n\
          <outputLimit><default unit=\"row\">{}</default><hard unit=\"row\">{}</hard></outputLimit>\n\
          </capability>\n</cap:capabilities>\n",
-        vosi("capabilities", "capabilities"),
-        vosi("availability", "availability"),
-        vosi("tables-1.1", "tables"),
+        resource("VOSI#capabilities", "capabilities"),
+        resource("VOSI#availability", "availability"),
+        resource("VOSI#tables-1.1", "tables"),
+        resource("DALI#examples", "examples"),
         languages.concat(),
         options.default_rows,
         options.max_rows,
@@ -149,8 +149,8 @@ fn described(table: &Table) -> String {
         text += &format!(
             "<foreignKey>{}<fkColumn>{}{}</fkColumn>{}</foreignKey>\n",
             element("targetTable", key.tables.1),
-            element("fromColumn", key.column),
-            element("targetColumn", key.target_column()),
+            element("fromColumn", key.columns.0),
+            element("targetColumn", key.columns.1),
             element("description", key.description),
         );
     }
@@ -187,12 +187,12 @@ const EXAMPLES: [(&str, &str, &str); 4] = [
     (
         "cone",
         "Observations near a position",
-        "SELECT TOP 100 obs_publisher_did, s_ra, s_dec FROM ivoa.obscore WHERE CONTAINS(POINT(s_ra, s_dec), CIRCLE(180, 0, 1)) = 1",
+        "SELECT TOP 100 obs_publisher_did, s_ra, s_dec FROM ivoa.obscore WHERE 1 = CONTAINS(POINT('ICRS', s_ra, s_dec), CIRCLE('ICRS', 180, 0, 1))",
     ),
     (
         "nearest",
         "The observations that are nearest to a position",
-        "SELECT TOP 10 obs_publisher_did, DISTANCE(s_ra, s_dec, 180, 0) AS dist FROM ivoa.obscore WHERE DISTANCE(s_ra, s_dec, 180, 0) < 2 ORDER BY dist",
+        "SELECT TOP 10 obs_publisher_did, DISTANCE(POINT('ICRS', s_ra, s_dec), POINT('ICRS', 180, 0)) AS dist FROM ivoa.obscore WHERE DISTANCE(POINT('ICRS', s_ra, s_dec), POINT('ICRS', 180, 0)) < 2 ORDER BY dist",
     ),
     (
         "counts",

@@ -27,46 +27,45 @@ pub struct Key {
     pub id: &'static str,
     /// The tables: the one that refers, the one referred to.
     pub tables: (&'static str, &'static str),
-    /// The column of each.
-    pub column: &'static str,
+    /// Their columns.
+    pub columns: (&'static str, &'static str),
     /// One line about it.
     pub description: &'static str,
 }
 
 /// The foreign keys.
-pub const KEYS: [Key; 4] = [
+pub const KEYS: [Key; 5] = [
     Key {
         id: "tables_schemas",
         tables: ("tap_schema.tables", "tap_schema.schemas"),
-        column: "schema_name",
+        columns: ("schema_name", "schema_name"),
         description: "The schema that a table is in",
     },
     Key {
         id: "columns_tables",
         tables: ("tap_schema.columns", "tap_schema.tables"),
-        column: "table_name",
+        columns: ("table_name", "table_name"),
         description: "The table that a column is in",
     },
     Key {
-        id: "keys_tables",
+        id: "keys_from_tables",
         tables: ("tap_schema.keys", "tap_schema.tables"),
-        column: "from_table",
+        columns: ("from_table", "table_name"),
         description: "The table that a key refers from",
+    },
+    Key {
+        id: "keys_target_tables",
+        tables: ("tap_schema.keys", "tap_schema.tables"),
+        columns: ("target_table", "table_name"),
+        description: "The table that a key refers to",
     },
     Key {
         id: "key_columns_keys",
         tables: ("tap_schema.key_columns", "tap_schema.keys"),
-        column: "key_id",
+        columns: ("key_id", "key_id"),
         description: "The key that a pair of columns belongs to",
     },
 ];
-
-impl Key {
-    /// The column that is referred to.
-    pub fn target_column(&self) -> &'static str {
-        if self.column == "from_table" { "table_name" } else { self.column }
-    }
-}
 
 fn text(name: &str, description: &str) -> Column {
     Column::new(name, DataType::Utf8, description)
@@ -234,8 +233,8 @@ pub fn rows(table: &Table, all: &[Table]) -> Result<RecordBatch, ArrowError> {
         ],
         "key_columns" => vec![
             texts(KEYS.iter().map(|key| key.id)),
-            texts(KEYS.iter().map(|key| key.column)),
-            texts(KEYS.iter().map(Key::target_column)),
+            texts(KEYS.iter().map(|key| key.columns.0)),
+            texts(KEYS.iter().map(|key| key.columns.1)),
         ],
         // No table of TAP_SCHEMA.
         _ => Vec::new(),
