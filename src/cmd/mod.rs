@@ -45,6 +45,7 @@ mod resources;
 mod runs;
 mod sample;
 mod scaling;
+mod serve;
 mod shift;
 mod sql;
 mod sweep;
@@ -104,6 +105,7 @@ enum Command {
     Protocol(protocol::Args),
     Sample(sample::Args),
     Scaling(scaling::Args),
+    Serve(serve::Args),
     Sweep(sweep::Args),
     Bursts(bursts::Args),
     Classify(classify::Args),
@@ -154,6 +156,7 @@ impl Command {
             Self::Protocol(args) => protocol::run(args, global),
             Self::Sample(args) => sample::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
+            Self::Serve(args) => serve::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Bursts(args) => bursts::run(args, global),
             Self::Classify(args) => classify::run(args, global),

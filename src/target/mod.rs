@@ -1,3 +1,4 @@
 //! Targets that this program itself can be: servers on the loopback.
 
 pub mod null;
+pub mod tap;
