@@ -22,6 +22,7 @@ mod session;
 mod anomalies;
 mod cells;
 mod check;
+mod corpus;
 mod demo;
 mod fit;
 mod hypotheses;
@@ -92,6 +93,7 @@ enum Command {
     Anomalies(anomalies::Args),
     Sql(sql::Args),
     Check(check::Args),
+    Corpus(corpus::Args),
     Remove(remove::Args),
 }
 
@@ -132,6 +134,7 @@ impl Command {
             Self::Anomalies(args) => anomalies::run(args, global),
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),
+            Self::Corpus(args) => corpus::run(args, global),
             Self::Remove(args) => remove::run(args, global),
         }
     }
