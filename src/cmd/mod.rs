@@ -35,6 +35,7 @@ mod reproduce;
 mod resources;
 mod runs;
 mod scaling;
+mod serve;
 mod shift;
 mod sql;
 mod sweep;
@@ -89,6 +90,7 @@ enum Command {
     Prereg(prereg::Args),
     Protocol(protocol::Args),
     Scaling(scaling::Args),
+    Serve(serve::Args),
     Sweep(sweep::Args),
     Anomalies(anomalies::Args),
     Sql(sql::Args),
@@ -130,6 +132,7 @@ impl Command {
             Self::Prereg(args) => prereg::run(args, global),
             Self::Protocol(args) => protocol::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
+            Self::Serve(args) => serve::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),
             Self::Anomalies(args) => anomalies::run(args, global),
             Self::Sql(args) => sql::run(args, global),
