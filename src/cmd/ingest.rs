@@ -4,11 +4,12 @@ use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::args::Global;
 use super::{Answer, output, session};
+use crate::load::campaign::shard_of;
 use crate::protocol::Protocol;
 use crate::report::figure::counted;
 use crate::sql::{Options, Session};
@@ -61,6 +62,14 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
 /// Ingests one run directory, and says what came of it.
 pub(super) fn ingest_one(store: &Path, directory: &Path, options: &IngestOptions) -> Result<()> {
     check_protocol(directory)?;
+    if let Some(shard) = shard_of(directory) {
+        bail!(
+            "{}: what host {} of {} sent alone is no run: `tapstat merge` makes one of all of them",
+            directory.display(),
+            shard.k,
+            shard.n
+        );
+    }
     let store = Store::create(store)?;
     let bar = Bar::new();
     let result = ingest(&store, directory, options, &bar);

@@ -16,6 +16,7 @@ use crate::sql::SqlError;
 
 mod args;
 mod output;
+mod progress;
 mod select;
 mod session;
 
@@ -27,6 +28,8 @@ mod demo;
 mod fit;
 mod hypotheses;
 mod ingest;
+mod measure;
+mod merge;
 mod pair;
 mod prereg;
 mod protocol;
@@ -34,6 +37,7 @@ mod remove;
 mod reproduce;
 mod resources;
 mod runs;
+mod sample;
 mod scaling;
 mod serve;
 mod shift;
@@ -77,6 +81,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Measure(measure::Args),
+    Merge(merge::Args),
     Ingest(ingest::Args),
     Runs(runs::Args),
     Cells(cells::Args),
@@ -89,6 +95,7 @@ enum Command {
     Hypotheses(hypotheses::Args),
     Prereg(prereg::Args),
     Protocol(protocol::Args),
+    Sample(sample::Args),
     Scaling(scaling::Args),
     Serve(serve::Args),
     Sweep(sweep::Args),
@@ -119,6 +126,8 @@ impl Command {
     fn run(&self, global: &Global) -> Result<Answer> {
         match self {
             Self::Demo(args) => demo::run(args, global),
+            Self::Measure(args) => measure::run(args, global),
+            Self::Merge(args) => merge::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
             Self::Runs(args) => runs::run(args, global),
             Self::Cells(args) => cells::run(args, global),
@@ -131,6 +140,7 @@ impl Command {
             Self::Hypotheses(args) => hypotheses::run(args, global),
             Self::Prereg(args) => prereg::run(args, global),
             Self::Protocol(args) => protocol::run(args, global),
+            Self::Sample(args) => sample::run(args, global),
             Self::Scaling(args) => scaling::run(args, global),
             Self::Serve(args) => serve::run(args, global),
             Self::Sweep(args) => sweep::run(args, global),

@@ -90,7 +90,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         Some((session, run)) => Some((run, coverage(&session, &checked)?)),
         None => None,
     };
-    let promised = check::promised(&checked.protocol.grid).ok().map(|rungs| rungs.len());
+    let promised = check::promised(&checked.protocol).ok().map(|rungs| rungs.len());
     let run = run.as_ref().map(|(run, coverage)| (run.as_str(), coverage));
     let output = Output::open(&global.output)?;
     output.document(
@@ -133,7 +133,7 @@ fn names(session: &Session, run: &str) -> Result<RunNames> {
 /// Which of the promised rungs the run has.
 fn coverage(session: &Session, checked: &Checked) -> Result<Coverage> {
     let rungs = rungs(session, checked.protocol.grid.repetitions)?;
-    match check::coverage(&checked.protocol.grid, &rungs) {
+    match check::coverage(&checked.protocol, &rungs) {
         Ok(coverage) => Ok(coverage),
         // Which is among the findings.
         Err(check::TooLarge) => Ok(Coverage::default()),

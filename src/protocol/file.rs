@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::measure::Measure;
 use super::rule::Rule;
 
 /// A protocol file that cannot be used, and why.
@@ -56,6 +57,8 @@ pub struct Protocol {
     pub window: Window,
     /// What is asked of the targets.
     pub workload: Workload,
+    /// How it is sent, and in what order.
+    pub measure: Measure,
     /// Which sampled containers make up each target or server.
     pub containers: BTreeMap<String, Containers>,
     /// Where the protocol was registered.
@@ -210,7 +213,11 @@ impl Protocol {
         let weights = weights.filter(|(_, weight)| !weight.is_finite() || **weight <= 0.0).map(
             |(class, weight)| (format!("workload.mix.{class}"), weight.to_string(), "above 0"),
         );
-        rule.chain(seconds).chain(counts).chain(weights).collect()
+        rule.chain(seconds)
+            .chain(counts)
+            .chain(weights)
+            .chain(self.measure.out_of_range())
+            .collect()
     }
 
     /// The containers of a target: those under its own name, else those under

@@ -3,10 +3,12 @@
 
 pub mod check;
 mod file;
+mod measure;
 pub mod prereg;
 mod rule;
 mod select;
 
 pub use file::{Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, Window, Workload};
+pub use measure::{Connections, Loop, Measure, Mode, Order, Rate, Spacing, TargetOrder};
 pub use rule::{Estimator, Rule, RuleFlags};
 pub use select::{Measured, Selected, select, shipped, shipped_texts};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::super::file::Grid;
+use super::super::file::{Grid, Protocol};
+use super::super::measure::{Loop, Measure, Mode, Rate};
 use crate::raw::{RungKey, tiers_are_numeric};
 
 /// The most rungs that a grid can promise: a year of windows of half a minute.
@@ -34,12 +35,44 @@ impl Coverage {
     }
 }
 
-/// The rungs that a grid promises, in the canonical order.
+/// What every cell of the grid is measured as, and how often.
+struct Variant {
+    r#loop: Option<String>,
+    offered_rps: Option<f64>,
+    repetitions: i64,
+}
+
+/// The variants that a protocol names. The rate of a share is known only once
+/// the closed loop that it is a share of was measured, once for each cell: that
+/// rung is promised, and those of the share are not.
+fn variants(grid: &Grid, measure: &Measure) -> Vec<Variant> {
+    let repetitions = grid.repetitions.unwrap_or(0);
+    let closed = |repetitions| Variant { r#loop: None, offered_rps: None, repetitions };
+    if measure.r#loop == Loop::Closed {
+        return vec![closed(repetitions)];
+    }
+    let has_shares = measure.rates.iter().any(|rate| matches!(rate, Rate::Share(_)));
+    let capacity = has_shares.then(|| closed(repetitions.min(1)));
+    let open = measure.rates.iter().filter_map(|rate| match rate {
+        Rate::PerSecond(rate) => Some(Variant {
+            r#loop: Some(Loop::Open.name().to_owned()),
+            offered_rps: Some(*rate),
+            repetitions,
+        }),
+        Rate::Share(_) => None,
+    });
+    capacity.into_iter().chain(open).collect()
+}
+
+/// The rungs that a protocol promises, in the canonical order.
 ///
 /// # Errors
 /// If they are too many.
-pub fn promised(grid: &Grid) -> Result<Vec<RungKey>, TooLarge> {
-    let repetitions = usize::try_from(grid.repetitions.unwrap_or(0)).unwrap_or(0);
+pub fn promised(protocol: &Protocol) -> Result<Vec<RungKey>, TooLarge> {
+    let (grid, measure) = (&protocol.grid, &protocol.measure);
+    let variants = variants(grid, measure);
+    let mode = Some(measure.mode.name().to_owned()).filter(|_| measure.mode != Mode::Sync);
+    let repetitions = variants.iter().map(|variant| variant.repetitions.max(0) as usize).sum();
     let axes = [
         grid.targets.len(),
         grid.tiers.len().max(1),
@@ -61,15 +94,22 @@ pub fn promised(grid: &Grid) -> Result<Vec<RungKey>, TooLarge> {
             for query_class in &grid.classes {
                 for response_format in &grid.formats {
                     for &concurrency in &grid.concurrencies {
-                        keys.extend((1..=repetitions).map(|repetition| RungKey {
+                        let of = |variant: &Variant, repetition| RungKey {
                             tier: tier.clone(),
                             target: target.clone(),
                             response_format: response_format.clone(),
                             query_class: query_class.clone(),
                             concurrency,
-                            repetition: repetition as i64,
+                            repetition,
+                            mode: mode.clone(),
+                            r#loop: variant.r#loop.clone(),
+                            offered_rps: variant.offered_rps,
                             ..RungKey::default()
-                        }));
+                        };
+                        for variant in &variants {
+                            let repetitions = 1..=variant.repetitions;
+                            keys.extend(repetitions.map(|repetition| of(variant, repetition)));
+                        }
                     }
                 }
             }
@@ -79,15 +119,15 @@ pub fn promised(grid: &Grid) -> Result<Vec<RungKey>, TooLarge> {
     Ok(keys)
 }
 
-/// What of a grid a run has measured.
+/// What of a protocol's grid a run has measured.
 ///
 /// # Errors
 /// If the grid promises too many rungs.
-pub fn coverage(grid: &Grid, rungs: &[RungKey]) -> Result<Coverage, TooLarge> {
+pub fn coverage(protocol: &Protocol, rungs: &[RungKey]) -> Result<Coverage, TooLarge> {
     let mut rungs: Vec<RungKey> = rungs.iter().map(plain).collect();
     sort(&mut rungs);
     let measured: BTreeSet<String> = rungs.iter().map(RungKey::name).collect();
-    let promised: Vec<String> = promised(grid)?.iter().map(RungKey::name).collect();
+    let promised: Vec<String> = promised(protocol)?.iter().map(RungKey::name).collect();
     let is_promised: BTreeSet<String> = promised.iter().cloned().collect();
     let (has, lacks) = promised.into_iter().partition(|name| measured.contains(name));
     let beside =

@@ -23,13 +23,15 @@ pub(super) fn findings(
             Finding::problem(key, format!("is {found}: expected {expected}"))
         })
         .collect();
-    grid(&protocol.grid, &mut findings);
+    grid(protocol, &mut findings);
     if protocol.window.measure_seconds == Some(0.0) {
         findings.push(Finding::problem(
             "window.measure_seconds",
             "is 0: nothing can be measured in no time",
         ));
     }
+    let contradictions = protocol.measure.contradictions();
+    findings.extend(contradictions.into_iter().map(|(key, said)| Finding::problem(key, said)));
     mix(protocol, run, &mut findings);
     containers(protocol, run, &mut findings);
     registration(protocol, &mut findings);
@@ -37,7 +39,8 @@ pub(super) fn findings(
     findings
 }
 
-fn grid(grid: &Grid, findings: &mut Vec<Finding>) {
+fn grid(protocol: &Protocol, findings: &mut Vec<Finding>) {
+    let grid = &protocol.grid;
     if *grid == Grid::default() {
         findings.push(Finding::note("grid", "is missing: the protocol promises no rung"));
         return;
@@ -60,7 +63,7 @@ fn grid(grid: &Grid, findings: &mut Vec<Finding>) {
         let message = "is missing: a grid without it has no rungs";
         findings.push(Finding::problem("grid.repetitions", message));
     }
-    if let Err(TooLarge) = promised(grid) {
+    if let Err(TooLarge) = promised(protocol) {
         findings.push(Finding::problem("grid", TooLarge.to_string()));
     }
 }

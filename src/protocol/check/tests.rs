@@ -58,10 +58,10 @@ fn shipped_protocols_have_no_problems() {
     for (name, text) in crate::protocol::shipped_texts() {
         let checked = check(text, |query| queries.join(query).is_file(), None);
         assert_eq!(checked.findings, [], "{name}");
-        assert!(!promised(&checked.protocol.grid).unwrap().is_empty(), "{name}");
+        assert!(!promised(&checked.protocol).unwrap().is_empty(), "{name}");
     }
     let checked = check(crate::protocol::shipped_texts()[0].1, |_| true, None);
-    assert_eq!(promised(&checked.protocol.grid).unwrap().len(), 540);
+    assert_eq!(promised(&checked.protocol).unwrap().len(), 540);
 }
 
 #[test]
@@ -259,13 +259,13 @@ fn a_run_knows_its_targets_and_its_mix() {
 #[test]
 fn coverage_tells_promised_from_measured() {
     let checked = check(SOUND, |_| true, None);
-    let mut rungs = promised(&checked.protocol.grid).unwrap();
+    let mut rungs = promised(&checked.protocol).unwrap();
     let names: Vec<String> = rungs.iter().map(RungKey::name).collect();
     assert_eq!(rungs.len(), 16);
     // Tiers that are numbers are ordered as such.
     assert_eq!((&*names[0], &*names[15]), ("t8-a-1-csv-Q01-c8-r1", "t16-b-1-csv-mix-c8-r2"));
 
-    let all = coverage(&checked.protocol.grid, &rungs).unwrap();
+    let all = coverage(&checked.protocol, &rungs).unwrap();
     assert_eq!((all.has, all.lacks.len(), all.beside.len()), (names.clone(), 0, 0));
 
     rungs.remove(3);
@@ -274,7 +274,7 @@ fn coverage_tells_promised_from_measured() {
     rungs.push(RungKey { concurrency: 32, ..rungs[0].clone() });
     rungs.push(RungKey { mode: Some("async".to_owned()), ..rungs[0].clone() });
     rungs.push(RungKey { instances: Some(2), ..rungs[0].clone() });
-    let some = coverage(&checked.protocol.grid, &rungs).unwrap();
+    let some = coverage(&checked.protocol, &rungs).unwrap();
     assert_eq!((some.promised(), some.has.len()), (16, 15));
     assert_eq!(some.lacks, [names[3].clone()]);
     assert_eq!(
@@ -286,6 +286,25 @@ fn coverage_tells_promised_from_measured() {
 #[test]
 fn a_campaign_without_tiers_has_names_without() {
     let text = SOUND.replace("tiers = [\"8\", \"16\"]\n", "");
-    let rungs = promised(&check(&text, |_| true, None).protocol.grid).unwrap();
+    let rungs = promised(&check(&text, |_| true, None).protocol).unwrap();
     assert_eq!((rungs.len(), rungs[0].name().as_str()), (8, "a-1-csv-Q01-c8-r1"));
+}
+
+#[test]
+fn an_open_loop_promises_its_rates() {
+    let names = |rates: &str| {
+        let text = SOUND.replace("repetitions = 2", "repetitions = 1");
+        let text =
+            format!("{text}\n[measure]\nloop = \"open\"\nmode = \"async\"\nrates = {rates}\n");
+        let checked = check(&text, |_| true, None);
+        let promised = promised(&checked.protocol).unwrap();
+        promised.iter().take(2).map(RungKey::name).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names("[50, 2.5]"),
+        ["t8-a-1-csv-Q01-c8-async-q2.5-r1", "t8-a-1-csv-Q01-c8-async-q50-r1"]
+    );
+    // The rate of a share has no name before its closed loop was measured.
+    let shares = names("[\"25%\", \"50%\"]");
+    assert_eq!(shares, ["t8-a-1-csv-Q01-c8-async-r1", "t8-a-1-csv-mix-c8-async-r1"]);
 }

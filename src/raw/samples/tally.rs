@@ -68,7 +68,9 @@ impl Tally {
         for row in 0..columns.len() {
             let (start, latency) = (columns.t_start[row], columns.latency_s[row]);
             self.start = self.start.min(start);
-            self.end = self.end.max(start + latency);
+            // What was offered before it was sent is timed from then on; the
+            // smaller of two is the number where one is none.
+            self.end = self.end.max(start.min(columns.t_offered[row]) + latency);
             if !columns.succeeded(row) {
                 self.errors += 1;
                 continue;

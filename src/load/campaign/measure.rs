@@ -1,0 +1,549 @@
+//! A campaign while it is measured, rung by rung.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::definition::Campaign;
+use super::environment::differences;
+use super::error::CampaignError;
+use super::journal::{Done, Journal};
+use super::plan::{Block, Planned, Stage, seed_of};
+use super::rung::{self, Times};
+use super::samples;
+use super::service::Service;
+use crate::load::outcome::{Live, RungOutcome, Void, Watch};
+use crate::load::sampler::{self, Containers, Sampler, now};
+use crate::protocol::prereg::utc;
+use crate::raw::{RungKey, RungRecord};
+
+/// Who is told how far a campaign is.
+pub trait Progress {
+    /// So many rungs are planned; so many of them are done.
+    fn begin(&mut self, rungs: usize, done: usize);
+    /// Something that should be known.
+    fn say(&mut self, message: &str);
+    /// The rung of that number, from 1, begins; so many seconds are left.
+    fn rung(&mut self, number: usize, name: &str, left_s: f64);
+    /// A rung is under way.
+    fn live(&mut self, live: &Live);
+    /// A rung is done.
+    fn measured(&mut self, record: &RungRecord, voids: &[Void]);
+}
+
+/// How a measurement ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The run directory.
+    pub path: PathBuf,
+    /// Rungs measured now.
+    pub measured: usize,
+    /// Rungs that were there already.
+    pub skipped: usize,
+    /// Rungs that are left.
+    pub left: usize,
+    /// Names of void rungs, in the whole run.
+    pub voided: Vec<String>,
+    /// Names of rungs with more errors than the rule allows, in the whole run.
+    pub failing: Vec<String>,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// Makes a run directory for a campaign in `parent`.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn create(campaign: &Campaign, parent: &Path) -> Result<Journal, CampaignError> {
+    let environment = format!("{:#}\n", campaign.environment());
+    let files: [(&str, &[u8]); 4] = [
+        ("environment.json", environment.as_bytes()),
+        ("protocol.toml", campaign.text.as_bytes()),
+        ("targets.toml", campaign.targets.text.as_bytes()),
+        (campaign.corpus.name, &campaign.corpus.bytes),
+    ];
+    loop {
+        let path = parent.join(run_id(campaign, now()));
+        match Journal::create(&path, &files) {
+            Err(CampaignError::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::AlreadyExists =>
+            {
+                // Of two in one second, the second is of the next.
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// `20260912T225808Z-d43b538d-label`; without the commit where there is none.
+fn run_id(campaign: &Campaign, time: f64) -> String {
+    let date = utc(time.floor() as i64);
+    let digits: String = date.chars().filter(char::is_ascii_digit).collect();
+    let stamp = format!("{}T{}Z", &digits[..8], &digits[8..]);
+    let label = &campaign.label;
+    match &campaign.git {
+        Some(git) => format!("{stamp}-{}-{label}", &git.sha[..8]),
+        None => format!("{stamp}-{label}"),
+    }
+}
+
+/// Takes up a run directory of the same campaign.
+///
+/// # Errors
+/// If it is of another corpus, scenario or set of targets, or cannot be read.
+pub fn resume(campaign: &Campaign, path: &Path) -> Result<Journal, CampaignError> {
+    let refuse = |message: String| CampaignError::Resume { path: path.to_owned(), message };
+    let file = path.join("environment.json");
+    let text = std::fs::read_to_string(&file).map_err(CampaignError::io(&file))?;
+    let before: Value = serde_json::from_str(&text)
+        .map_err(|error| refuse(format!("environment.json is damaged: {error}")))?;
+    let current = campaign.environment();
+    let part =
+        |environment: &Value, key: &str| environment.get(key).cloned().unwrap_or(Value::Null);
+    // The label stands for the campaign here, whatever it is called now.
+    let scenario = |environment: &Value| {
+        let by_name = part(environment, "scenario");
+        by_name.as_object().and_then(|all| all.values().next().cloned()).unwrap_or(Value::Null)
+    };
+    for (what, before, current) in [
+        ("corpus", part(&before, "corpus_sha256"), part(&current, "corpus_sha256")),
+        ("scenario", scenario(&before), scenario(&current)),
+        ("target set", part(&before, "target"), part(&current, "target")),
+        ("seed", part(&before, "seed"), part(&current, "seed")),
+        ("data set", part(&before, "dataset_sha256"), part(&current, "dataset_sha256")),
+        ("shard", share(&before), share(&current)),
+    ] {
+        let found = differences(&json!({what: before}), &json!({what: current}));
+        if !found.is_empty() {
+            return Err(refuse(format!("another {what}: {}", found.join("; "))));
+        }
+    }
+    let journal = Journal::resume(path)?;
+    let mut environment = before;
+    let git = campaign.git.as_ref();
+    let entry = json!({
+        "t": now(),
+        "git": git.map(|git| json!({"sha": git.sha, "branch": git.branch, "dirty": git.dirty})),
+        "tapstat": {"version": crate::VERSION, "revision": crate::REVISION},
+    });
+    match environment.get_mut("resumed").and_then(Value::as_array_mut) {
+        Some(entries) => entries.push(entry),
+        None => environment["resumed"] = json!([entry]),
+    }
+    journal.file("environment.json", format!("{environment:#}\n").as_bytes())?;
+    let stored = std::fs::read_to_string(path.join("targets.toml")).unwrap_or_default();
+    if stored != campaign.targets.text {
+        let said =
+            "the targets file has changed, but not in what is measured: hooks, pins or notes";
+        let name = format!("targets.resumed-{:.0}.toml", now());
+        journal.file(&name, campaign.targets.text.as_bytes())?;
+        journal.event("deviation", None, format!("{said}; it is kept as {name}"))?;
+    }
+    Ok(journal)
+}
+
+/// Which share of the load is sent: not when, which is new every time.
+fn share(environment: &Value) -> Value {
+    let shard = |key: &str| environment.get("shard")?.get(key).cloned();
+    json!([shard("k"), shard("n")])
+}
+
+/// Measures what is left of a campaign.
+///
+/// # Errors
+/// If a target cannot be brought up, something cannot be written, or nothing can
+/// be sent. Targets that were started are stopped.
+pub fn measure(
+    campaign: &Campaign,
+    journal: Journal,
+    stop: &AtomicBool,
+    progress: &mut dyn Progress,
+) -> Result<Ending, CampaignError> {
+    let sources = campaign.protocol.grid.targets.iter();
+    let sources = sources.flat_map(|name| &campaign.target(name).containers);
+    let containers: std::collections::BTreeMap<&str, &sampler::Source> =
+        sources.map(|(name, source)| (name.as_str(), source)).collect();
+    let seconds = campaign.protocol.measure.sample_seconds.unwrap_or(sampler::EVERY);
+    let sampler = if containers.is_empty() {
+        None
+    } else {
+        let every = Duration::from_secs_f64(seconds);
+        let file = journal.resources()?;
+        let started = Sampler::start(Containers::new(containers), every, file);
+        Some(started.map_err(CampaignError::io(journal.path()))?)
+    };
+    let planned = campaign.plan.len();
+    let is_done = |rung: &&Planned| find(&journal, rung).is_some();
+    let skipped = campaign.plan.rungs().filter(is_done).count();
+    let state = State { measured: 0, skipped, begun: Instant::now(), number: 0 };
+    let mut run = Run { campaign, journal, sampler, stop, progress, state };
+    run.progress.begin(planned, skipped);
+    run.announce(planned, skipped)?;
+    let result = run.stages();
+    if let Err(error) = &result {
+        run.journal.event("failure", None, error.to_string())?;
+    }
+    if let Some(sampler) = run.sampler.take() {
+        let path = run.journal.path().join(super::journal::RESOURCES);
+        sampler.stop().map_err(CampaignError::io(&path))?;
+    }
+    result?;
+    run.end(planned)
+}
+
+/// What is known of a planned rung, if it was measured.
+fn find<'j>(journal: &'j Journal, rung: &Planned) -> Option<&'j Done> {
+    journal.find(&rung.resolved(capacity(journal, rung))?)
+}
+
+/// What the closed loop reached, of which the rung's rate is a share.
+fn capacity(journal: &Journal, rung: &Planned) -> Option<f64> {
+    journal.find(&rung.capacity_key()).map(|done| done.rps)
+}
+
+struct State {
+    measured: usize,
+    skipped: usize,
+    begun: Instant,
+    /// Rungs of the plan that were passed or measured.
+    number: usize,
+}
+
+struct Run<'a> {
+    campaign: &'a Campaign,
+    journal: Journal,
+    sampler: Option<Sampler>,
+    stop: &'a AtomicBool,
+    progress: &'a mut dyn Progress,
+    state: State,
+}
+
+impl<'a> Run<'a> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn announce(&self, planned: usize, skipped: usize) -> Result<(), CampaignError> {
+        let measure = &self.campaign.protocol.measure;
+        let stages: Vec<Value> = self
+            .campaign
+            .plan
+            .stages
+            .iter()
+            .map(|stage| json!({"tier": stage.tier, "targets": stage.targets}))
+            .collect();
+        let kind = if self.journal.done().is_empty() { "start" } else { "resume" };
+        let detail = json!({
+            "rungs": planned, "done": skipped, "order": measure.order,
+            "target_order": measure.target_order,
+            "seed": measure.seed.unwrap_or_default(), "stages": stages,
+            "git": self.campaign.git, "tapstat": crate::REVISION, "pid": std::process::id(),
+        });
+        self.journal.event(kind, None, detail)?;
+        for note in &self.campaign.notes {
+            self.journal.event("note", None, note.as_str())?;
+        }
+        Ok(())
+    }
+
+    fn stages(&mut self) -> Result<(), CampaignError> {
+        let campaign = self.campaign;
+        self.stop_others()?;
+        for stage in &campaign.plan.stages {
+            let mut rungs = stage.blocks.iter().flat_map(|block| &block.rungs);
+            if rungs.all(|rung| find(&self.journal, rung).is_some()) {
+                self.state.number +=
+                    stage.blocks.iter().map(|block| block.rungs.len()).sum::<usize>();
+                continue;
+            }
+            if self.stopped() {
+                break;
+            }
+            let tier = stage.tier.as_deref();
+            let mut services: Vec<Service<'a>> = stage
+                .targets
+                .iter()
+                .map(|name| Service::new(campaign, name, tier, &self.journal))
+                .collect();
+            let result = self.stage(stage, &mut services);
+            let stopped = self.stop_all(&services);
+            result.and(stopped)?;
+        }
+        Ok(())
+    }
+
+    /// Whether this host runs the hooks: of several, the first does.
+    fn has_hooks(&self) -> bool {
+        self.campaign.shard.is_none_or(|shard| shard.k == 1)
+    }
+
+    /// Nobody knows what is up when a campaign begins: whatever the first stage
+    /// does not measure is stopped.
+    fn stop_others(&mut self) -> Result<(), CampaignError> {
+        let Some(first) = self.campaign.plan.stages.first().filter(|_| self.has_hooks()) else {
+            return Ok(());
+        };
+        for name in
+            self.campaign.protocol.grid.targets.iter().filter(|n| !first.targets.contains(n))
+        {
+            Service::new(self.campaign, name, first.tier.as_deref(), &self.journal)
+                .stop(&self.journal)?;
+        }
+        Ok(())
+    }
+
+    fn stop_all(&mut self, services: &[Service<'_>]) -> Result<(), CampaignError> {
+        if !self.has_hooks() {
+            return Ok(());
+        }
+        // Each is stopped, whatever becomes of the others.
+        let results: Vec<_> = services.iter().map(|service| service.stop(&self.journal)).collect();
+        results.into_iter().collect()
+    }
+
+    fn stage(&mut self, stage: &Stage, services: &mut [Service<'a>]) -> Result<(), CampaignError> {
+        if self.has_hooks() {
+            for service in &*services {
+                self.progress.say(&format!("starting {}", at(service.name(), stage)));
+                service.start(&self.journal)?;
+            }
+        }
+        for service in &*services {
+            service.wait_ready(&self.journal, self.stop)?;
+            if self.stopped() {
+                return Ok(());
+            }
+        }
+        if self.has_hooks() {
+            for service in &*services {
+                service.verify(&self.journal)?;
+            }
+            let limits = self.sampler.as_ref().map_or_else(Map::new, Sampler::limits);
+            for service in &*services {
+                service.pins(&self.journal, &limits)?;
+            }
+        }
+        for block in &stage.blocks {
+            let service = services.iter_mut().find(|service| service.name() == block.target);
+            let service = service.expect("the targets of a stage are those of its blocks");
+            if self.block(block, service)?.is_break() {
+                break;
+            }
+        }
+        for service in services {
+            service.scaler(&self.journal, None)?;
+        }
+        Ok(())
+    }
+
+    fn block(
+        &mut self,
+        block: &Block,
+        service: &mut Service<'a>,
+    ) -> Result<ControlFlow<()>, CampaignError> {
+        let mut is_prepared = false;
+        for planned in &block.rungs {
+            self.state.number += 1;
+            let rung_number = self.state.number - 1;
+            if find(&self.journal, planned).is_some() {
+                continue;
+            }
+            if self.stopped() {
+                return Ok(ControlFlow::Break(()));
+            }
+            if !is_prepared && self.has_hooks() {
+                service.prepare(&self.journal, block)?;
+                is_prepared = true;
+            }
+            let Some(key) = planned.resolved(capacity(&self.journal, planned)) else {
+                return Err(CampaignError::Load {
+                    rung: planned.name(),
+                    message: "the closed loop that its rate is a share of was not measured".into(),
+                });
+            };
+            let late = self.wait_for_start(rung_number)?;
+            if self.rung(planned, key, service, late)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Waits for the time at which all hosts begin a rung; gives why the rung is
+    /// void if that time is over already.
+    fn wait_for_start(&self, rung: usize) -> Result<Option<Void>, CampaignError> {
+        const GRACE: f64 = 0.25;
+        let Some(shard) = &self.campaign.shard else { return Ok(None) };
+        let start = shard.start_of(rung);
+        let late = now() - start;
+        if late > GRACE {
+            return Ok(Some(Void {
+                kind: "start_missed",
+                reason: format!("it started {late:.1} s after the time that the hosts agreed on"),
+                advice:
+                    "give hooks and stragglers more time: a longer --slot, or a later --start-at"
+                        .to_owned(),
+            }));
+        }
+        while now() < start && !self.stopped() {
+            let left = Duration::try_from_secs_f64(start - now()).unwrap_or_default();
+            std::thread::sleep(left.min(Duration::from_millis(100)));
+        }
+        Ok(None)
+    }
+
+    fn rung(
+        &mut self,
+        planned: &Planned,
+        key: RungKey,
+        service: &mut Service<'a>,
+        late: Option<Void>,
+    ) -> Result<ControlFlow<()>, CampaignError> {
+        let name = key.name();
+        self.progress.rung(self.state.number, &name, self.seconds_left());
+        let seed = self.seed(&key);
+        let spec = service.spec(&key, &key.query_class, &key.response_format, seed)?;
+        let mut looking = Looking { progress: &mut *self.progress, stop: self.stop };
+        let outcome = crate::load::run(&spec, &mut looking).map_err(|error| {
+            CampaignError::Load { rung: name.clone(), message: error.to_string() }
+        })?;
+        if outcome.stopped || self.stopped() {
+            self.journal.event("dropped", Some(&name), "stopped while it was under way")?;
+            return Ok(ControlFlow::Break(()));
+        }
+        let key = self.with_instances(key);
+        let name = key.name();
+        service.scaler(&self.journal, Some(&name))?;
+        let mut voids = outcome.voids.clone();
+        voids.extend(late);
+        let server = self.campaign.target(&key.target).server(&key.target).to_owned();
+        let record = rung::record(key, &server, planned.position, &outcome, !voids.is_empty());
+        self.events(&name, &record, &outcome, &voids)?;
+        if let Some(sampler) = &mut self.sampler {
+            let path = self.journal.path().join(super::journal::RESOURCES);
+            sampler.sync().map_err(CampaignError::io(&path))?;
+        }
+        let host = self.campaign.shard.map_or(String::new(), |shard| format!("s{}-", shard.k));
+        self.journal.rung(&record, |path| samples::write(path, &outcome.samples, &host))?;
+        self.state.measured += 1;
+        self.progress.measured(&record, &voids);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The seed of the rung's query stream, which does not depend on the target:
+    /// all are sent the same. Each host draws its own.
+    fn seed(&self, key: &RungKey) -> u64 {
+        let seed = self.campaign.protocol.measure.seed.unwrap_or_default();
+        let host = self.campaign.shard.map_or(String::new(), |shard| shard.k.to_string());
+        let tier = key.tier.as_deref().unwrap_or_default();
+        let connections = key.concurrency.to_string();
+        let repetition = key.repetition.to_string();
+        let what = [&*key.response_format, &*key.query_class];
+        let rate = if key.offered_rps.is_some() { "open" } else { "closed" };
+        seed_of(seed, &["draws", tier, what[0], what[1], &connections, &repetition, rate, &host])
+    }
+
+    /// The key with the instances that the target has at the window's end.
+    fn with_instances(&self, key: RungKey) -> RungKey {
+        let target = self.campaign.target(&key.target);
+        let Some(api) = target.api.as_ref().filter(|_| target.count_instances) else { return key };
+        let readings = self.sampler.as_ref().map(Sampler::read).unwrap_or_default();
+        let count = readings.get(api).map(|reading| reading.processes as i64);
+        let instances = count.filter(|count| *count > 0);
+        RungKey { instances, loops: instances.and(target.instance_loops.or(Some(1))), ..key }
+    }
+
+    /// What should be known of a rung beside its line.
+    fn events(
+        &self,
+        name: &str,
+        record: &RungRecord,
+        outcome: &RungOutcome,
+        voids: &[Void],
+    ) -> Result<(), CampaignError> {
+        let event = |kind: &str, detail: Value| self.journal.event(kind, Some(name), detail);
+        event("generator", rung::detail(outcome))?;
+        for void in voids {
+            event("void", json!({"why": void.kind, "reason": void.reason, "advice": void.advice}))?;
+        }
+        let window = &outcome.window;
+        if window.overruns > 0 {
+            let said = format!(
+                "{} requests ended after the window, the last by {:.3} s",
+                window.overruns, window.overrun_s
+            );
+            event("overrun", said.into())?;
+        }
+        for (query, wrong) in &outcome.checks.failures {
+            event("check_failed", json!({"query": query, "wrong": wrong}))?;
+        }
+        let ceiling = self.campaign.protocol.rule.error_ceiling;
+        let fraction = record.error_fraction.unwrap_or(0.0);
+        if fraction > ceiling {
+            event("errors", json!({"error_fraction": fraction, "error_ceiling": ceiling}))?;
+        }
+        Ok(())
+    }
+
+    /// What the rungs that are left will take, by what those before took.
+    fn seconds_left(&self) -> f64 {
+        let left = self.campaign.plan.len() - self.state.skipped - self.state.measured;
+        let planned = Times::of(&self.campaign.protocol).planned();
+        let each = match self.state.measured {
+            0 => planned,
+            measured => self.state.begun.elapsed().as_secs_f64() / measured as f64,
+        };
+        left as f64 * each.max(planned)
+    }
+
+    fn end(self, planned: usize) -> Result<Ending, CampaignError> {
+        let ceiling = self.campaign.protocol.rule.error_ceiling;
+        let names = |wanted: &dyn Fn(&Done) -> bool| -> Vec<String> {
+            let rungs = self.journal.done().iter().filter(|done| wanted(done));
+            rungs.map(|done| done.key.name()).collect()
+        };
+        let State { measured, skipped, .. } = self.state;
+        let left = planned - measured - skipped;
+        let interrupted = self.stopped() && left > 0;
+        let kind = if interrupted { "stop" } else { "end" };
+        self.journal.event(kind, None, json!({"measured": measured, "left": left}))?;
+        Ok(Ending {
+            path: self.journal.path().to_owned(),
+            measured,
+            skipped,
+            left,
+            voided: names(&|done| done.is_void),
+            failing: names(&|done| done.error_fraction > ceiling),
+            interrupted,
+        })
+    }
+}
+
+/// A target and its tier, in words.
+fn at(target: &str, stage: &Stage) -> String {
+    match &stage.tier {
+        Some(tier) => format!("{target} at tier {tier}"),
+        None => target.to_owned(),
+    }
+}
+
+/// Passes on how far a rung is, and ends it where the user wants that.
+struct Looking<'a> {
+    progress: &'a mut dyn Progress,
+    stop: &'a AtomicBool,
+}
+
+impl Watch for Looking<'_> {
+    fn tick(&mut self, live: &Live) -> ControlFlow<()> {
+        self.progress.live(live);
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
