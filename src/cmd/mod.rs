@@ -26,6 +26,7 @@ mod check;
 mod corpus;
 mod demo;
 mod fit;
+mod gates;
 mod hypotheses;
 mod ingest;
 mod measure;
@@ -54,8 +55,8 @@ const VERSION: &str =
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: `check` found a fault, `prereg` no proof, or what `--check` asks
-     for does not hold
+  1  the answer is no: `check` found a fault, `prereg` no proof, `gates` something that
+     does not hold, or what `--check` asks for does not hold
   2  bad usage or bad data; nothing is on standard output then
 
 Examples:
@@ -81,6 +82,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Corpus(corpus::Args),
+    Gates(gates::Args),
     Measure(measure::Args),
     Merge(merge::Args),
     Ingest(ingest::Args),
@@ -102,7 +105,6 @@ enum Command {
     Anomalies(anomalies::Args),
     Sql(sql::Args),
     Check(check::Args),
-    Corpus(corpus::Args),
     Remove(remove::Args),
 }
 
@@ -126,6 +128,8 @@ impl Command {
     fn run(&self, global: &Global) -> Result<Answer> {
         match self {
             Self::Demo(args) => demo::run(args, global),
+            Self::Corpus(args) => corpus::run(args, global),
+            Self::Gates(args) => gates::run(args, global),
             Self::Measure(args) => measure::run(args, global),
             Self::Merge(args) => merge::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
@@ -147,7 +151,6 @@ impl Command {
             Self::Anomalies(args) => anomalies::run(args, global),
             Self::Sql(args) => sql::run(args, global),
             Self::Check(args) => check::run(args, global),
-            Self::Corpus(args) => corpus::run(args, global),
             Self::Remove(args) => remove::run(args, global),
         }
     }

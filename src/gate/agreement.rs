@@ -101,7 +101,8 @@ pub fn run(
         if probes.is_empty() {
             continue;
         }
-        progress(&format!("{class}: {} probes", probes.len()));
+        let plural = if probes.len() == 1 { "" } else { "s" };
+        progress(&format!("{class}: {} probe{plural}", probes.len()));
         let detail: Vec<Probe> =
             probes.iter().map(|query| probe(client, targets, query, options)).collect();
         let mut reasons = Vec::new();

@@ -8,6 +8,7 @@ mod bad_input;
 mod catalog;
 mod cli;
 mod edges;
+mod gates;
 mod instances;
 mod kill;
 mod layouts;

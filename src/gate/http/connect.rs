@@ -18,7 +18,7 @@ use super::HttpError;
 /// How a certificate is judged, and by what way the server is reached.
 #[derive(Debug, Clone, Default)]
 pub struct Tls {
-    /// A PEM file of certificates to trust, in place of the system's.
+    /// A PEM file of certificates to trust beside the system's.
     pub ca: Option<PathBuf>,
     /// The name to ask for, in place of the URL's host.
     pub server_name: Option<String>,
@@ -107,14 +107,13 @@ fn config(tls: &Tls) -> Result<ClientConfig, String> {
             .with_no_client_auth());
     }
     let mut roots = RootCertStore::empty();
-    let certificates: Vec<CertificateDer<'static>> = match &tls.ca {
-        Some(path) => {
-            let unreadable = |error| format!("{}: {error}", path.display());
-            let certificates = CertificateDer::pem_file_iter(path).map_err(unreadable)?;
-            certificates.collect::<Result<_, _>>().map_err(unreadable)?
+    let mut certificates = rustls_native_certs::load_native_certs().certs;
+    if let Some(path) = &tls.ca {
+        let unreadable = |error| format!("{}: {error}", path.display());
+        for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
+            certificates.push(certificate.map_err(unreadable)?);
         }
-        None => rustls_native_certs::load_native_certs().certs,
-    };
+    }
     roots.add_parsable_certificates(certificates);
     if roots.is_empty() {
         return Err("no certificate to trust".to_owned());
