@@ -51,7 +51,11 @@ fn integer(value: i64) -> String {
     if value.abs() < 1_000_000 { float(value as f64, false) } else { value.to_string() }
 }
 
+/// Means of decimals often end on a five exactly, less or more a last bit that
+/// depends on the order of summing: a little is added first, so that all of them
+/// are rounded the same way.
 fn float(value: f64, is_fine: bool) -> String {
+    let value = value + value * if is_fine { 1e-13 } else { 1e-11 };
     let text = if is_fine { format!("{value:.6}") } else { format!("{value:.5e}") };
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let digits = match digits.contains('.') {

@@ -116,6 +116,8 @@ impl Default for Options {
 pub enum GateError {
     #[error("no target")]
     NoTarget,
+    #[error("`{0}` cannot be part of a file's name: expected letters, digits, `-`, `_` and `.`")]
+    Name(String),
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
     #[error("the HTTP client cannot be started: {0}")]
@@ -209,6 +211,13 @@ pub fn run(
 ) -> Result<Gates, GateError> {
     if targets.is_empty() {
         return Err(GateError::NoTarget);
+    }
+    // Both are parts of the names of files.
+    for name in targets.iter().map(|target| &target.name).chain(&options.tier) {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(fits) {
+            return Err(GateError::Name(name.clone()));
+        }
     }
     let client = Client::new(options.limits).map_err(GateError::Client)?;
     let mut found = BTreeMap::new();

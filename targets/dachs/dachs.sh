@@ -11,7 +11,7 @@
 #   DACHS_MEMORY   memory that the whole target may count on, in MiB
 #                  [what the control group allows, else what the machine has]
 #
-# Run it as root. What is there already is left as it is: a second `start` with
+# `start` and `stop` need root. What is there already is left as it is: a second `start` with
 # the same corpus does nothing but check. README.md says what it changes on the
 # machine and how to take it back.
 
@@ -294,10 +294,11 @@ status() {
 
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
-[[ $# -ge 1 ]] || usage
-[[ $(id -u) == 0 ]] || fail 'only root can start and stop it'
-case $1 in
-start) [[ $# == 2 ]] || usage; start "$2" ;;
-stop | status) [[ $# == 1 ]] || usage; "$1" ;;
+as_root() { [[ $(id -u) == 0 ]] || fail 'only root can start and stop it'; }
+
+case ${1:-} in
+start) [[ $# == 2 ]] || usage; as_root; start "$2" ;;
+stop) [[ $# == 1 ]] || usage; as_root; stop ;;
+status) [[ $# == 1 ]] || usage; status ;;
 *) usage ;;
 esac

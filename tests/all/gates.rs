@@ -132,6 +132,7 @@ fn what_cannot_be_asked_for() {
     for (more, message) in [
         (["--class", "Q99"], "no query class `Q99`: the corpus has Q01, Q02, Q03, "),
         (["--only", "three"], "no target `three`: the file has one"),
+        (["--tier", "../8"], "`../8` cannot be part of a file's name"),
         (["--stilts", "./none"], "./none: no such program"),
         (
             ["--format", "csv"],
