@@ -113,7 +113,7 @@ impl Field {
     }
 
     /// The value of a cell of TABLEDATA; else what it should be.
-    pub fn from_text(&self, text: &str) -> Result<Value, &'static str> {
+    pub fn of_text(&self, text: &str) -> Result<Value, &'static str> {
         if self.null.as_deref() == Some(text.trim()) && !text.trim().is_empty() {
             return Ok(Value::Null);
         }
@@ -152,7 +152,7 @@ impl Field {
     }
 
     /// The value of so many bytes.
-    fn from_bytes(&self, bytes: &[u8]) -> Value {
+    fn of_bytes(&self, bytes: &[u8]) -> Value {
         let text = |text: String| {
             let text = text.trim_end_matches('\0');
             if self.null.as_deref() == Some(text) {
@@ -276,7 +276,7 @@ fn row(rest: &mut &[u8], fields: &[Field], has_flags: bool) -> Option<Vec<Value>
         let is_null = flags.get(place / 8).is_some_and(|byte| byte & (0x80 >> (place % 8)) != 0);
         // Without flags, empty is all that text can say of null.
         let is_empty = !has_flags && bytes.is_empty();
-        values.push(if is_null || is_empty { Value::Null } else { field.from_bytes(bytes) });
+        values.push(if is_null || is_empty { Value::Null } else { field.of_bytes(bytes) });
     }
     Some(values)
 }

@@ -120,7 +120,7 @@ impl State {
                         "row {row} has more than {columns} cells"
                     )));
                 };
-                let value = field.from_text(&self.text).map_err(|wanted| {
+                let value = field.of_text(&self.text).map_err(|wanted| {
                     let (row, name) =
                         (self.answer.rows.len() + 1, &self.answer.columns[place].name);
                     let text = one_line(&self.text);

@@ -189,14 +189,14 @@ impl Maker<'_> {
 
     /// Q05: a small cone.
     fn cone(&mut self, number: usize) -> Draft {
-        let (ra, dec, radius) = self.circle(number % 4 != 0, 0.05, 0.5);
+        let (ra, dec, radius) = self.circle(!number.is_multiple_of(4), 0.05, 0.5);
         let filter = Filter::Circle(ra, dec, radius);
         rows("Q05", None, NARROW, vec![filter]).with([("ra", ra), ("dec", dec), ("radius", radius)])
     }
 
     /// Q06: a cone with a second condition.
     fn cone_and_condition(&mut self, number: usize) -> Draft {
-        let (ra, dec, radius) = self.circle(number % 4 != 0, 0.5, 3.0);
+        let (ra, dec, radius) = self.circle(!number.is_multiple_of(4), 0.5, 3.0);
         let second = match number % 4 {
             0 => Filter::AtLeast("calib_level", 2),
             1 => {
@@ -212,7 +212,7 @@ impl Maker<'_> {
 
     /// Q07: a cone in the order of distance or time.
     fn ordered_cone(&mut self, number: usize) -> Draft {
-        let (ra, dec, radius) = self.circle(number % 4 != 0, 0.3, 3.0);
+        let (ra, dec, radius) = self.circle(!number.is_multiple_of(4), 0.3, 3.0);
         let cone = Filter::Circle(ra, dec, radius);
         let params = [("ra", ra), ("dec", dec), ("radius", radius)];
         if number % 2 == 1 {
@@ -234,7 +234,7 @@ impl Maker<'_> {
 
     /// Q10: all columns of a thousand rows.
     fn wide(&mut self, number: usize) -> Draft {
-        let (name, filter) = if number % 2 == 0 {
+        let (name, filter) = if number.is_multiple_of(2) {
             let archive = self.draws.pick(SKY);
             // No value of the table has seven digits: none is at the limit,
             // whatever the precision of the column.

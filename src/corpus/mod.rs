@@ -124,7 +124,7 @@ pub fn write(
     }
     let digests = table.finish()?;
     let queries = counter.queries();
-    let lines = queries.iter().map(|query| json_line(query)).collect::<String>();
+    let lines = queries.iter().map(json_line).collect::<String>();
     let about = About {
         rows,
         seed,

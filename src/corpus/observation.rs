@@ -84,7 +84,7 @@ impl Observations {
             obs_collection: archive.collection,
             facility_name: archive.facility,
             instrument_name: archive.instrument,
-            access_format: *draws.pick(product.formats()),
+            access_format: draws.pick::<&str>(product.formats()),
             o_ucd: product.o_ucd(),
             calib_level: product.calib_level(draws),
             ..Observation::default()

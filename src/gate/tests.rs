@@ -235,11 +235,11 @@ fn a_target_that_is_none_is_named_before_anything_is_timed() {
     }
 }
 
+/// A status, a media type and a body.
+type Sent = (u16, &'static str, String);
+
 /// The documents of a service, and what it answers to queries.
-fn tap(
-    came: &Came,
-    answer: impl Fn(&Came) -> (u16, &'static str, String),
-) -> (u16, &'static str, String) {
+fn tap(came: &Came, answer: impl Fn(&Came) -> Sent) -> Sent {
     let xml = |text: &str| (200, "text/xml", text.to_owned());
     match came.path() {
         "/tap/capabilities" => {
@@ -255,7 +255,7 @@ fn tap(
 #[test]
 fn answers_that_are_none_are_told_apart() {
     let corpus = only(&made().corpus, &["Q02"]);
-    let answers: [(&str, fn(&Came) -> (u16, &'static str, String)); 5] = [
+    let answers: [(&str, fn(&Came) -> Sent); 5] = [
         (": the server refuses the query: no such table", |_| {
             let info = "<INFO name='QUERY_STATUS' value='ERROR'>no such table</INFO>";
             (200, "text/xml", format!("<VOTABLE><RESOURCE>{info}</RESOURCE></VOTABLE>"))

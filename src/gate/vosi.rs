@@ -76,10 +76,10 @@ pub fn ask(client: &Client, target: &GateTarget) -> (Vosi, Vec<Document>) {
             )),
             _ => problem(format!("status {status} at {url}, expected 200")),
         }
-        if status == 200 {
-            if let Err(reason) = vosi.read(name, &reply.body) {
-                vosi.problems.push(format!("{name}: {reason}"));
-            }
+        if status == 200
+            && let Err(reason) = vosi.read(name, &reply.body)
+        {
+            vosi.problems.push(format!("{name}: {reason}"));
         }
         let slot = match name {
             "capabilities" => &mut vosi.capabilities_status,

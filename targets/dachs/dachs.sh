@@ -11,9 +11,9 @@
 #   DACHS_MEMORY   memory that the whole target may count on, in MiB
 #                  [what the control group allows, else what the machine has]
 #
-# `start` and `stop` need root. What is there already is left as it is: a second `start` with
-# the same corpus does nothing but check. README.md says what it changes on the
-# machine and how to take it back.
+# `start` and `stop` need root. What is there already is left as it is: a second
+# `start` with the same corpus does nothing but check. README.md says what it
+# changes on the machine and how to take it back.
 
 set -euo pipefail
 umask 022

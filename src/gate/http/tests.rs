@@ -118,3 +118,61 @@ fn whatever_goes_wrong_has_its_own_word() {
     assert_eq!(error("ftp://h/"), "`ftp://h/` is no URL to ask: expected http:// or https://");
     assert!(error("http://").starts_with("`http://` is no URL to ask: "));
 }
+
+/// A server that answers so many connections by TLS, and its certificate in PEM.
+fn tls_server(connections: usize) -> (u16, String, std::thread::JoinHandle<()>) {
+    use std::io::Read;
+
+    use rustls::pki_types::PrivatePkcs8KeyDer;
+
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.into())
+        .unwrap();
+    let config = std::sync::Arc::new(config);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        for _ in 0..connections {
+            let (tcp, _) = listener.accept().unwrap();
+            let session = rustls::ServerConnection::new(std::sync::Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(session, tcp);
+            // A client that does not trust us goes away here.
+            if stream.read(&mut [0; 4096]).is_ok() {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            }
+        }
+    });
+    (port, made.cert.pem(), thread)
+}
+
+#[test]
+fn certificates_are_judged() {
+    let (port, pem, thread) = tls_server(4);
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, pem).unwrap();
+    let client = Client::new(Limits::default()).unwrap();
+    let ask = |host: &str, tls: &Tls| client.ask(&Ask::get(format!("https://{host}:{port}/")), tls);
+    let trusting = Tls { ca: Some(ca), ..Tls::default() };
+    assert_eq!(ask("localhost", &trusting).unwrap().body, b"hi");
+    let named = Tls { server_name: Some("localhost".into()), ..trusting };
+    assert_eq!(ask("127.0.0.1", &named).unwrap().body, b"hi");
+    let insecure = Tls { insecure: true, ..Tls::default() };
+    assert_eq!(ask("127.0.0.1", &insecure).unwrap().body, b"hi");
+    let message = ask("localhost", &Tls::default()).unwrap_err().to_string();
+    assert!(message.starts_with(&format!("no TLS with localhost:{port}: ")), "{message}");
+    thread.join().unwrap();
+    let missing = Tls { ca: Some(folder.path().join("none.pem")), ..Tls::default() };
+    let server = Server::of(|_| (200, "text/plain", "x".into()));
+    let url = server.url("/").replace("http://", "https://");
+    let message = client.ask(&Ask::get(url), &missing).unwrap_err().to_string();
+    assert!(message.contains("none.pem: "), "{message}");
+}
