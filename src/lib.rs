@@ -4,7 +4,9 @@
 //! {`sql`, `protocol`} → `store` → `raw`; `stats` knows nobody, and `load` never
 //! touches the query engine.
 
+pub mod answer;
 pub mod cmd;
+pub mod corpus;
 pub mod figure;
 pub mod gate;
 pub mod load;

@@ -26,9 +26,11 @@ mod calibrate;
 mod cells;
 mod check;
 mod classify;
+mod corpus;
 mod demo;
 mod figure;
 mod fit;
+mod gates;
 mod hypotheses;
 mod ingest;
 mod load;
@@ -60,8 +62,8 @@ const VERSION: &str =
 const AFTER_HELP: &str = "\
 Exit codes:
   0  done
-  1  the answer is no: `check` found a fault, `prereg` no proof, or what `--check` asks
-     for does not hold
+  1  the answer is no: `check` found a fault, `prereg` no proof, `gates` something that
+     does not hold, or what `--check` asks for does not hold
   2  bad usage or bad data; nothing is on standard output then
 
 Examples:
@@ -87,6 +89,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Corpus(corpus::Args),
+    Gates(gates::Args),
     Measure(measure::Args),
     Merge(merge::Args),
     Ingest(ingest::Args),
@@ -138,6 +142,8 @@ impl Command {
     fn run(&self, global: &Global) -> Result<Answer> {
         match self {
             Self::Demo(args) => demo::run(args, global),
+            Self::Corpus(args) => corpus::run(args, global),
+            Self::Gates(args) => gates::run(args, global),
             Self::Measure(args) => measure::run(args, global),
             Self::Merge(args) => merge::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),

@@ -11,6 +11,7 @@ mod classify;
 mod cli;
 mod edges;
 mod figures;
+mod gates;
 mod generator;
 mod hypotheses;
 mod instances;

@@ -10,6 +10,8 @@ use crate::support::{SCALING, Sandbox, shipped_run};
 /// Every command, as the help lists them.
 const COMMANDS: &[&str] = &[
     "demo",
+    "corpus",
+    "gates",
     "ingest",
     "runs",
     "cells",
