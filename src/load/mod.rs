@@ -5,8 +5,8 @@
 //! what is sent when and keeps the records, whatever carries the bytes.
 
 pub mod address;
-pub mod campaign;
 pub mod calibrate;
+pub mod campaign;
 pub mod carrier;
 pub mod check;
 pub mod clock;
