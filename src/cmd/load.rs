@@ -18,7 +18,7 @@ use crate::load::outcome::{
 use crate::load::spec::{Endpoint, Family, HttpVersion, Kind, Pacing, Polling, Spacing};
 use crate::load::workload::{Ask, Expect, Query, TapMethod, TapOptions};
 use crate::load::{RungOutcome, RungSpec, Watch, Workload};
-use crate::report::figure::{fixed, thousands};
+use crate::report::figure::{counted, fixed, thousands};
 use crate::report::{Align, Grid, Page};
 
 const EXAMPLES: &str = "\
@@ -367,12 +367,12 @@ fn page(args: &Args, spec: &RungSpec, outcome: &RungOutcome) -> Page {
         None => "closed loop".to_owned(),
     };
     page.text(format!(
-        "{how}, {} connections, {} workers, {} s measured",
-        spec.connections,
-        spec.workers,
+        "{how}, {}, {}, {} s measured",
+        counted(spec.connections, "connection"),
+        counted(spec.workers, "worker"),
         fixed(Some(window.elapsed_s), 2)
     ));
-    let mut grid = Grid::new([("", Align::Left), ("", Align::Right)]);
+    let mut grid = Grid::new([("figure", Align::Left), ("value", Align::Right)]);
     let mut row = |name: &str, value: String| grid.push(vec![name.into(), value.into()]);
     row("requests", count(figures.requests));
     row("requests/s", fixed(Some(figures.rps), 1));
@@ -401,7 +401,7 @@ fn page(args: &Args, spec: &RungSpec, outcome: &RungOutcome) -> Page {
 }
 
 fn latencies(open: bool, figures: &Figures) -> Grid {
-    let names = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
+    let names = ["time", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"];
     let align = |at: usize| if at == 0 { Align::Left } else { Align::Right };
     let mut grid = Grid::new(names.into_iter().enumerate().map(|(at, name)| (name, align(at))));
     let mut row = |name: &str, of: Option<Percentiles>| {
@@ -412,8 +412,8 @@ fn latencies(open: bool, figures: &Figures) -> Grid {
         grid.push(cells.map(Into::into).collect());
     };
     if open {
-        row("response time, ms", figures.response);
-        row("service time, ms", figures.service);
+        row("response, ms", figures.response);
+        row("service, ms", figures.service);
     } else {
         row("latency, ms", figures.response);
     }

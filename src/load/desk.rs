@@ -12,14 +12,18 @@
 //! until [`Step::Done`], after which [`Desk::close`] gives the records. Every time
 //! that is passed in is read from the rung's clock just before.
 
+mod parts;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use self::parts::{Closed, Plan, Step, Tally, Ticket};
+
 use super::check::Failure;
 use super::clock::{nanos, thread_cpu_s};
-use super::pulse::{Histogram, Pulse};
-use super::record::{Ending, Fault, NEVER, Nanos, Record, Records, Times};
+use super::pulse::Pulse;
+use super::record::{Ending, Fault, NEVER, Nanos, Record, Times};
 use super::spec::{Pacing, RungSpec, Spacing};
 use super::workload::{Arrivals, Draws, Part, Prepared};
 
@@ -33,45 +37,6 @@ const LATE: Nanos = 5_000_000;
 /// Failures of checks that are kept in words.
 const FAILURES: usize = 10;
 
-/// The parts of a rung, on its clock. The warm-up starts at 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
-    pub window_start: Nanos,
-    pub window_end: Nanos,
-    /// When what is still under way is aborted.
-    pub drain_end: Nanos,
-}
-
-impl Plan {
-    /// The parts of a rung whose warm-up starts at 0.
-    pub fn new(spec: &RungSpec) -> Self {
-        let window_start = nanos(spec.warmup);
-        let window_end = window_start + nanos(spec.measure);
-        Self { window_start, window_end, drain_end: window_end + nanos(spec.drain) }
-    }
-}
-
-/// What a worker does next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Send a request. Its time runs.
-    Send(Ticket),
-    /// Nothing to send before this time, unless a slot is released before.
-    Wait(Nanos),
-    /// The rung is over for this worker.
-    Done,
-}
-
-/// A request to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
-    pub slot: usize,
-    /// Its number in the workload.
-    pub query: u16,
-    /// Whether its body is read whole and checked.
-    pub check: bool,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     intended: Nanos,
@@ -84,33 +49,6 @@ struct Slot {
     busy: bool,
     /// Whether its request counts: it was meant to start in the window.
     measured: bool,
-}
-
-/// Requests of a worker, as the rung adds them up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    pub warmup: u64,
-    pub completed: u64,
-    pub failed: u64,
-    pub aborted: u64,
-    pub never_sent: u64,
-    pub retried: u64,
-}
-
-/// What a worker has at the end.
-#[derive(Debug)]
-pub struct Closed {
-    pub records: Records,
-    pub tally: Tally,
-    /// CPU seconds of its thread from the window's start to its end.
-    pub cpu_s: f64,
-    pub late: Histogram,
-    pub late_sum: Nanos,
-    pub late_max: Nanos,
-    pub late_over: u64,
-    pub checks_made: u64,
-    pub checks_failed: u64,
-    pub failures: Vec<(String, String)>,
 }
 
 /// See the module.
@@ -181,18 +119,7 @@ impl Desk {
             seen: vec![false; spec.workload.len()],
             since_check: 0,
             cpu_at_start: None,
-            closed: Closed {
-                records: Records::new(),
-                tally: Tally::default(),
-                cpu_s: 0.0,
-                late: Histogram::default(),
-                late_sum: 0,
-                late_max: 0,
-                late_over: 0,
-                checks_made: 0,
-                checks_failed: 0,
-                failures: Vec::new(),
-            },
+            closed: Closed::default(),
             spec,
         };
         desk.arrive();

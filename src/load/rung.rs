@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, OnceLock};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -28,13 +28,15 @@ const SLICE: Nanos = 1_000_000_000;
 /// What a worker gives back.
 type Worked = Result<(Closed, ConnectionTally), LoadError>;
 
-/// What the workers of a rung share, before and after the window: nothing of it is
-/// written in it.
+/// What a worker's thread starts with.
 struct Start {
-    /// Once before the clock is started, once after.
-    barrier: Barrier,
-    clock: OnceLock<Clock>,
+    post: Post,
+    pulse: Arc<Pulse>,
     stop: Arc<AtomicBool>,
+    /// Dropped when the worker is ready, or cannot be.
+    ready: mpsc::Sender<()>,
+    /// Gives the clock when all are, or nothing where one could not be started.
+    clock: mpsc::Receiver<Clock>,
 }
 
 /// Measures a rung with a kind of carrier.
@@ -42,35 +44,41 @@ pub fn run<C: Carrier>(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOut
     let address = Address::resolve(&spec.endpoint)?;
     let spec = Arc::new(spec.clone());
     let pulses: Vec<Arc<Pulse>> = (0..spec.workers).map(|_| Arc::default()).collect();
-    let start = Arc::new(Start {
-        barrier: Barrier::new(spec.workers + 1),
-        clock: OnceLock::new(),
-        stop: Arc::default(),
-    });
-    let mut workers = Vec::with_capacity(spec.workers);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ready, all_ready) = mpsc::channel();
+    let (mut workers, mut clocks) = (Vec::new(), Vec::new());
     for (worker, pulse) in pulses.iter().enumerate() {
-        let post = Post {
-            spec: Arc::clone(&spec),
-            address: address.clone(),
-            worker,
-            connections: share(spec.connections, worker, spec.workers),
+        let (sender, clock) = mpsc::channel();
+        let start = Start {
+            post: Post {
+                spec: Arc::clone(&spec),
+                address: address.clone(),
+                worker,
+                connections: share(spec.connections, worker, spec.workers),
+            },
+            pulse: Arc::clone(pulse),
+            stop: Arc::clone(&stop),
+            ready: ready.clone(),
+            clock,
         };
-        let (start, pulse) = (Arc::clone(&start), Arc::clone(pulse));
         let handle = std::thread::Builder::new()
             .name(format!("load-{worker}"))
-            .spawn(move || work::<C>(&post, &start, &pulse));
-        match handle {
-            Ok(handle) => workers.push(handle),
-            // Those that were started wait for ever: better to end than to hang.
-            Err(source) => return Err(LoadError::System { what: "a thread", source }),
-        }
+            .spawn(move || work::<C>(start))
+            .map_err(LoadError::system("starting a worker"))?;
+        workers.push(handle);
+        clocks.push(sender);
     }
-    start.barrier.wait();
-    let clock = *start.clock.get_or_init(Clock::start);
-    start.barrier.wait();
+    drop(ready);
+    // Nobody sends: the channel ends when the last worker is ready.
+    while all_ready.recv().is_ok() {}
+    let clock = Clock::start();
+    for sender in clocks {
+        // A worker that failed already does not listen.
+        let _ = sender.send(clock);
+    }
 
     let mut sentry = Sentry::new(&spec, clock, &pulses);
-    let stopped = sentry.keep(&workers, &start.stop, watch);
+    let stopped = sentry.keep(&workers, &stop, watch);
     let mut worked = Vec::with_capacity(workers.len());
     for worker in workers {
         worked.push(worker.join().map_err(|_| LoadError::Worker)??);
@@ -86,28 +94,23 @@ pub fn share(connections: usize, worker: usize, workers: usize) -> usize {
 }
 
 /// A worker's thread.
-fn work<C: Carrier>(post: &Post, start: &Start, pulse: &Arc<Pulse>) -> Worked {
-    let prepared = pin(post).and_then(|()| C::prepare(post));
+fn work<C: Carrier>(start: Start) -> Worked {
+    let Start { post, pulse, stop, ready, clock } = start;
+    let prepared = pin(&post).and_then(|()| C::prepare(&post));
     pulse.begin();
-    start.barrier.wait();
-    start.barrier.wait();
+    drop(ready);
     let drive = || {
         let mut carrier = prepared?;
-        let clock = start.clock.get().ok_or(LoadError::Worker)?;
-        let mut desk = Desk::new(
-            Arc::clone(&post.spec),
-            post.worker,
-            post.connections,
-            Arc::clone(pulse),
-            Arc::clone(&start.stop),
-        );
-        carrier.drive(&mut desk, clock)?;
+        let clock = clock.recv().map_err(|_| LoadError::Worker)?;
+        let spec = Arc::clone(&post.spec);
+        let mut desk = Desk::new(spec, post.worker, post.connections, pulse, Arc::clone(&stop));
+        carrier.drive(&mut desk, &clock)?;
         Ok((desk.close(clock.now()), carrier.connections()))
     };
     let worked = drive();
     if worked.is_err() {
         // The others need not go on.
-        start.stop.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
     }
     worked
 }

@@ -17,6 +17,7 @@ mod hypotheses;
 mod instances;
 mod kill;
 mod layouts;
+mod load;
 mod measure;
 mod outputs;
 mod prereg;
