@@ -11,6 +11,7 @@ mod edges;
 mod instances;
 mod kill;
 mod layouts;
+mod load;
 mod measure;
 mod outputs;
 mod prereg;

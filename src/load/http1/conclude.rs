@@ -145,6 +145,7 @@ impl Http1 {
         exchange.course = None;
         exchange.cleaning = false;
         desk.release(slot, now);
+        self.freed = Some(now);
     }
 
     /// A connection broke before the head was whole. On a connection that was kept,

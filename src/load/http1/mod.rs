@@ -62,6 +62,8 @@ pub struct Http1 {
     alarms: BinaryHeap<Reverse<(Nanos, usize)>>,
     /// Whether waiting must be exact.
     exact: bool,
+    /// When a slot was freed by what is being handled.
+    freed: Option<Nanos>,
     connect_timeout: Nanos,
     next_look: Nanos,
     /// Bytes that a slow reader takes at once.
@@ -95,6 +97,7 @@ impl Carrier for Http1 {
             discard: Discard::BEST,
             alarms: BinaryHeap::new(),
             exact: !matches!(spec.pacing, Pacing::Closed),
+            freed: None,
             connect_timeout: nanos(spec.connect_timeout),
             next_look: 0,
             sip: spec
@@ -131,8 +134,10 @@ impl Carrier for Http1 {
                 if let Some((token, flags)) = self.poll.event(at) {
                     self.event(desk, clock, token, flags);
                     // What was answered is followed by the next request at once, not
-                    // after the other answers.
-                    while let Step::Send(ticket) = desk.step(clock.now()) {
+                    // after the other answers; it starts when the answer had come.
+                    if let Some(freed) = self.freed.take()
+                        && let Step::Send(ticket) = desk.step(freed)
+                    {
                         self.begin(desk, clock, ticket);
                     }
                 }

@@ -97,7 +97,8 @@ impl Precision {
                 return Err(differs(compared.field, recorded.to_string(), recomputed));
             }
         }
-        store(rung, figures);
+        let is_open = rung.key.r#loop.as_deref() == Some("open");
+        store(rung, if is_open { figures.of_open_loop() } else { figures });
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ pub struct Tally {
     with_bytes: i64,
     start: f64,
     end: f64,
+    end_of_due: f64,
 }
 
 /// What the requests of a rung say about it. Latencies are of successful
@@ -40,6 +41,19 @@ pub struct Recomputed {
     pub started_at: Option<f64>,
     pub ended_at: Option<f64>,
     pub window_s: Option<f64>,
+    /// `ended_at` where latencies count from when a request was due: see
+    /// [`Recomputed::of_open_loop`].
+    ended_of_due_at: Option<f64>,
+}
+
+impl Recomputed {
+    /// The figures of an open loop, whose latencies count from `t_offered`: a
+    /// request that was sent late ended no later for that.
+    pub fn of_open_loop(self) -> Self {
+        let ended_at = self.ended_of_due_at;
+        let window_s = ended_at.zip(self.started_at).map(|(end, start)| end - start);
+        Self { ended_at, window_s, ..self }
+    }
 }
 
 impl Tally {
@@ -55,6 +69,7 @@ impl Tally {
             with_bytes: 0,
             start: f64::INFINITY,
             end: f64::NEG_INFINITY,
+            end_of_due: f64::NEG_INFINITY,
         }
     }
 
@@ -68,9 +83,10 @@ impl Tally {
         for row in 0..columns.len() {
             let (start, latency) = (columns.t_start[row], columns.latency_s[row]);
             self.start = self.start.min(start);
-            // What was offered before it was sent is timed from then on; the
-            // smaller of two is the number where one is none.
-            self.end = self.end.max(start.min(columns.t_offered[row]) + latency);
+            self.end = self.end.max(start + latency);
+            // Nothing is less than a null, and nothing ends before it starts.
+            let due = columns.t_offered[row].min(start);
+            self.end_of_due = self.end_of_due.max((due + latency).max(start));
             if !columns.succeeded(row) {
                 self.errors += 1;
                 continue;
@@ -117,6 +133,36 @@ impl Tally {
             started_at: some.then_some(self.start),
             ended_at: some.then_some(self.end),
             window_s: some.then_some(self.end - self.start),
+            ended_of_due_at: some.then_some(self.end_of_due),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::columns::{Codes, Figures};
+    use super::*;
+
+    #[test]
+    fn what_was_sent_late_in_an_open_loop_ends_no_later_for_it() {
+        let mut columns = Columns::with_capacity(2);
+        let request = |t_offered, t_start, latency_s| Figures {
+            t_start,
+            t_offered,
+            latency_s,
+            status: 200,
+            ..Figures::default()
+        };
+        columns.push(&request(10.0, 10.0, 1.0), &Codes::default(), None);
+        // Due at 11, sent at 13, answered at 13.5.
+        columns.push(&request(11.0, 13.0, 2.5), &Codes::default(), None);
+        columns.finish();
+        let mut tally = Tally::new(Path::new("."), 10);
+        tally.add(&columns).unwrap();
+        let figures = tally.finish().unwrap();
+        assert_eq!((figures.ended_at, figures.window_s), (Some(15.5), Some(5.5)));
+        let open = figures.of_open_loop();
+        assert_eq!((open.ended_at, open.window_s), (Some(13.5), Some(3.5)));
+        assert_eq!(open.latency_max_s, Some(2.5));
     }
 }
