@@ -26,6 +26,9 @@ pub const SIZES: [u64; 7] = [0, 1 << 10, 4 << 10, 16 << 10, 256 << 10, 1 << 20, 
 /// Delays of the target that the generator's clock is set against, in milliseconds.
 pub const DELAYS_MS: [u32; 3] = [1, 5, 50];
 
+/// Bytes that are asked for at once, if one request on each connection allows it.
+const UNDER_WAY: u64 = 16 << 20;
+
 const MIB: f64 = (1 << 20) as f64;
 
 /// How a calibration is made.
@@ -56,6 +59,15 @@ impl Default for Calibrate {
             window: Duration::from_secs(1),
             repetitions: 3,
         }
+    }
+}
+
+impl Calibrate {
+    /// Requests at once on each connection for bodies of this size: so few that what is
+    /// under way at once is soon received, or none would end in a window.
+    fn streams_for(&self, bytes: u64) -> usize {
+        let each = UNDER_WAY / (bytes.max(1) * self.connections as u64);
+        self.streams.min(usize::try_from(each).unwrap_or(usize::MAX)).max(1)
     }
 }
 
@@ -160,8 +172,12 @@ pub fn calibrate(how: &Calibrate) -> Result<Calibration, CalibrateError> {
     let mut points = Vec::new();
     for repetition in 1..=how.repetitions {
         for bytes in SIZES {
-            let outcome =
-                measure(&format!("/bytes/{bytes}"), how.connections, how.streams, how.window)?;
+            let outcome = measure(
+                &format!("/bytes/{bytes}"),
+                how.connections,
+                how.streams_for(bytes),
+                how.window,
+            )?;
             points.push(Point::new(bytes, repetition, &outcome));
         }
     }
