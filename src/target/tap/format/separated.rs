@@ -72,7 +72,7 @@ impl Separated {
         }
         let special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
         let at_edge = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
-        if at_edge(bytes.first()) || at_edge(bytes.last()) || bytes.iter().any(|b| special(b)) {
+        if at_edge(bytes.first()) || at_edge(bytes.last()) || bytes.iter().any(special) {
             out.push(b'"');
             for &byte in bytes {
                 if byte == b'"' {
