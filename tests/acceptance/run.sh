@@ -27,6 +27,10 @@ else
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
 fi
 
+<<<<<<< HEAD
 for script in other_readers raw_schemas report_page; do
+=======
+for script in other_readers raw_schemas tap_clients; do
+>>>>>>> tapserver
     "$venv/bin/python" -B "$here/$script.py" "$tapstat"
 done

@@ -27,6 +27,7 @@ mod readme;
 mod report;
 mod resources;
 mod schemas;
+mod serve;
 mod shipped;
 mod small_cases;
 mod support;

@@ -20,10 +20,10 @@ const OPERATORS: usize = 600;
 /// Columns and other expressions of a query; constants are not counted.
 const EXPRESSIONS: usize = 3000;
 
-type Checked = ControlFlow<Box<String>>;
+type Checked = ControlFlow<String>;
 
 fn refuse(reason: impl Into<String>) -> Checked {
-    ControlFlow::Break(Box::new(reason.into()))
+    ControlFlow::Break(reason.into())
 }
 
 /// What has been seen of a query so far.

@@ -59,7 +59,7 @@ pub fn prepare(text: &str) -> Result<Statement, Refusal> {
     };
     names::name_columns(query);
     if let ControlFlow::Break(reason) = statement.visit(&mut Rewrite::default()) {
-        return Err(Refusal::bad(*reason));
+        return Err(Refusal::bad(reason));
     }
     Ok(statement)
 }
@@ -83,7 +83,7 @@ struct Rewrite {
 }
 
 impl VisitorMut for Rewrite {
-    type Break = Box<String>;
+    type Break = String;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
         self.check.query(query)
@@ -143,7 +143,7 @@ fn call<const N: usize>(name: &str, args: [Expr; N]) -> Expr {
 }
 
 /// Puts TOP as LIMIT, which the engine knows.
-fn limit(query: &mut Query) -> ControlFlow<Box<String>> {
+fn limit(query: &mut Query) -> ControlFlow<String> {
     if let SetExpr::Select(select) = query.body.as_mut()
         && let Some(top) = select.top.take()
     {
@@ -158,7 +158,7 @@ fn limit(query: &mut Query) -> ControlFlow<Box<String>> {
             }
             Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(rows),
             Some(_) => {
-                return ControlFlow::Break(Box::new("either TOP or LIMIT, not both".to_owned()));
+                return ControlFlow::Break("either TOP or LIMIT, not both".to_owned());
             }
         }
         return ControlFlow::Continue(());
@@ -168,7 +168,7 @@ fn limit(query: &mut Query) -> ControlFlow<Box<String>> {
 
 /// Does the same for the operands of UNION and its like, which have no limit of
 /// their own unless they are queries of their own.
-fn limit_operands(body: &mut Box<SetExpr>) -> ControlFlow<Box<String>> {
+fn limit_operands(body: &mut Box<SetExpr>) -> ControlFlow<String> {
     match body.as_mut() {
         SetExpr::SetOperation { left, right, .. } => {
             limit_operands(left)?;
@@ -207,7 +207,7 @@ fn limit_operands(body: &mut Box<SetExpr>) -> ControlFlow<Box<String>> {
     }
 }
 
-fn rows(top: Top) -> ControlFlow<Box<String>, Expr> {
+fn rows(top: Top) -> ControlFlow<String, Expr> {
     match top {
         Top { with_ties: false, percent: false, quantity: Some(TopQuantity::Constant(rows)) } => {
             ControlFlow::Continue(Expr::value(Value::Number(rows.to_string(), false)))
@@ -215,6 +215,6 @@ fn rows(top: Top) -> ControlFlow<Box<String>, Expr> {
         Top { with_ties: false, percent: false, quantity: Some(TopQuantity::Expr(rows)) } => {
             ControlFlow::Continue(rows)
         }
-        _ => ControlFlow::Break(Box::new("expected a number of rows after TOP".to_owned())),
+        _ => ControlFlow::Break("expected a number of rows after TOP".to_owned()),
     }
 }

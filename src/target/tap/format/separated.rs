@@ -46,6 +46,10 @@ impl Separated {
                     out.push(self.separator);
                 }
                 if column.is_null(row) {
+                    // A line of nothing is one that readers pass over.
+                    if columns.len() == 1 && self.separator == b',' {
+                        out.extend_from_slice(b"\"\"");
+                    }
                     continue;
                 }
                 match column {
@@ -68,7 +72,7 @@ impl Separated {
         }
         let special = |byte: &u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
         let at_edge = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
-        if at_edge(bytes.first()) || at_edge(bytes.last()) || bytes.iter().any(|b| special(b)) {
+        if at_edge(bytes.first()) || at_edge(bytes.last()) || bytes.iter().any(special) {
             out.push(b'"');
             for &byte in bytes {
                 if byte == b'"' {

@@ -1,5 +1,8 @@
 //! Geometry against figures computed with 40 digits (mpmath), and by hand.
 
+// The figures are written as they were computed.
+#![allow(clippy::excessive_precision)]
+
 use super::shape::{Shape, ShapeError};
 use super::sphere::{self, Cap};
 
@@ -123,9 +126,9 @@ fn shapes_intersect_and_contain_each_other() {
     assert!(circle(0.0, 0.0, 1.0).is_in(&circle(0.5, 0.0, 1.5)));
     assert!(!circle(0.0, 0.0, 1.1).is_in(&circle(0.5, 0.0, 1.5)));
     assert!(square.is_in(&circle(0.0, 0.0, 120.0)) && !square.is_in(&circle(180.0, 0.0, 178.9)));
-    assert!(
-        square.is_in(&circle(180.0, 5.0, 179.9)) == !square.intersects(&circle(0.0, -5.0, 0.1))
-    );
+    // All but a small circle, which lies outside of the square, or inside.
+    assert!(square.is_in(&circle(180.0, 5.0, 179.9)));
+    assert!(!square.is_in(&circle(180.0, 0.0, 179.9)));
     // Two bars of a cross have no vertex in each other.
     let tall = polygon(&[-0.5, -5.0, 0.5, -5.0, 0.5, 5.0, -0.5, 5.0]);
     let wide = polygon(&[-5.0, -0.5, 5.0, -0.5, 5.0, 0.5, -5.0, 0.5]);
