@@ -27,6 +27,6 @@ else
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
 fi
 
-for script in other_readers raw_schemas; do
+for script in other_readers raw_schemas tap_clients; do
     "$venv/bin/python" -B "$here/$script.py" "$tapstat"
 done

@@ -20,6 +20,7 @@ mod published;
 mod readme;
 mod resources;
 mod schemas;
+mod serve;
 mod shipped;
 mod small_cases;
 mod support;

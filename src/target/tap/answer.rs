@@ -11,9 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::ask::Ask;
-use super::engine::{Engine, explain};
+use super::engine::{Engine, explain, too_long};
 use super::error::Refusal;
 use super::format::{Encoder, End};
+use super::watch::Watch;
 
 /// Rows that are written at once, between which others get their turn.
 const STEP: usize = 1024;
@@ -79,7 +80,7 @@ pub struct Answer {
     batch: Option<RecordBatch>,
     /// Rows that may still be written.
     left: usize,
-    deadline: Instant,
+    watch: Arc<Watch>,
     started: bool,
     _place: OwnedSemaphorePermit,
 }
@@ -106,16 +107,16 @@ impl Answer {
         engine: &Engine,
         ask: &Ask,
         place: OwnedSemaphorePermit,
-        deadline: Instant,
+        watch: Arc<Watch>,
     ) -> Result<Self, Refusal> {
-        let rows = timeout_at(deadline, engine.query(&ask.query, ask.rows)).await;
+        let rows = timeout_at(watch.deadline(), engine.query(&ask.query, ask.rows, &watch)).await;
         let rows = rows.map_err(|_| too_long())??;
         Ok(Self {
             stream: rows.stream,
             encoder: Encoder::new(ask.format, &rows.schema, &ask.query),
             batch: None,
             left: ask.rows,
-            deadline,
+            watch,
             started: false,
             _place: place,
         })
@@ -123,7 +124,7 @@ impl Answer {
 
     /// When the time of the query is up.
     pub fn deadline(&self) -> Instant {
-        self.deadline
+        self.watch.deadline()
     }
 
     /// Appends to the bytes until there are so many, or all are there.
@@ -181,7 +182,10 @@ impl Answer {
                 }
             }
             let Some(stream) = &mut self.stream else { return Ok(None) };
-            match timeout_at(self.deadline, stream.next()).await {
+            if let Some(reason) = self.watch.over() {
+                return Err(Refusal { message: reason.to_owned(), ..too_long() });
+            }
+            match timeout_at(self.watch.deadline(), stream.next()).await {
                 Err(_) => return Err(too_long()),
                 Ok(None) => return Ok(None),
                 Ok(Some(Err(error))) => return Err(explain(&error)),
@@ -189,8 +193,4 @@ impl Answer {
             }
         }
     }
-}
-
-fn too_long() -> Refusal {
-    Refusal { status: 504, message: "the query took too long".to_owned() }
 }

@@ -1,6 +1,7 @@
 //! What all requests share, and which path leads where.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use axum::Router;
@@ -8,6 +9,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use axum::routing::{any, get};
+use tokio::runtime::Handle;
 
 use super::answer::Pool;
 use super::engine::Engine;
@@ -31,6 +33,11 @@ pub struct App {
     pub up_since: SystemTime,
     /// What answers queries.
     pub engine: Engine,
+    /// Where queries are answered: not where connections are served, which
+    /// must go on while a query keeps a thread busy.
+    pub workers: Handle,
+    /// Whether the server stops.
+    pub stopping: Arc<AtomicBool>,
     /// Who is answered when.
     pub pool: Pool,
     /// The async jobs.

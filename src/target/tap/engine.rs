@@ -12,7 +12,7 @@ use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::GreedyMemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
-use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::{SendableRecordBatchStream, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 
@@ -22,6 +22,7 @@ use super::data::column::{DESCRIPTION, Table, UNICODE};
 use super::data::corpus::Corpus;
 use super::data::tap_schema::{self, IVOA};
 use super::error::{Refusal, TapError};
+use super::watch::{TOO_LONG, Watch, guard};
 
 const CATALOG: &str = "tap";
 
@@ -91,7 +92,12 @@ impl Engine {
     ///
     /// # Errors
     /// If it is no query of ADQL, names what there is not, or fails at once.
-    pub async fn query(&self, text: &str, rows: usize) -> Result<Rows, Refusal> {
+    pub async fn query(
+        &self,
+        text: &str,
+        rows: usize,
+        watch: &Arc<Watch>,
+    ) -> Result<Rows, Refusal> {
         let statement = statement::prepare(text)?;
         let state = self.context.state();
         let plan = state
@@ -110,7 +116,11 @@ impl Engine {
         }
         let frame = DataFrame::new(state, plan);
         let frame = frame.limit(0, Some(rows + 1)).map_err(|error| explain(&error))?;
-        let stream = frame.execute_stream().await.map_err(|error| explain(&error))?;
+        let context = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await.map_err(|error| explain(&error))?;
+        let stream = guard(plan, watch)
+            .and_then(|plan| execute_stream(plan, context))
+            .map_err(|error| explain(&error))?;
         Ok(Rows { schema, stream: Some(stream) })
     }
 
@@ -130,6 +140,11 @@ impl Engine {
     }
 }
 
+/// The refusal of a query whose time is up.
+pub fn too_long() -> Refusal {
+    Refusal { status: 504, message: TOO_LONG.to_owned() }
+}
+
 /// What the engine says of a query, in one line.
 pub fn explain(error: &DataFusionError) -> Refusal {
     let text = error.strip_backtrace();
@@ -138,15 +153,13 @@ pub fn explain(error: &DataFusionError) -> Refusal {
         DataFusionError::ResourcesExhausted(_) => {
             Refusal::busy("the query needs more memory than there is for all queries together")
         }
+        _ if text.contains(TOO_LONG) => too_long(),
         DataFusionError::Internal(_) => Refusal { status: 500, message: text },
         _ => {
             let mut said = text.as_str();
-            for prefix in [
-                "Error during planning: ",
-                "Execution error: ",
-                "Schema error: ",
-                "Optimizer rule ",
-            ] {
+            for prefix in
+                ["Error during planning: ", "Execution error: ", "Schema error: ", "Arrow error: "]
+            {
                 said = said.strip_prefix(prefix).unwrap_or(said);
             }
             Refusal::bad(

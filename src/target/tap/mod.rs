@@ -23,6 +23,7 @@ mod sync;
 mod time;
 mod uws;
 mod vosi;
+mod watch;
 mod xml;
 
 pub use data::corpus::FILE as CORPUS_FILE;

@@ -45,7 +45,7 @@ impl Redirects {
 /// `/tap/sync/ID`.
 pub async fn answer(State(app): State<Shared>, request: Request<Body>) -> Response<Body> {
     let answered = match app.redirects.take(last_segment(&request)) {
-        Some(ask) => respond(&app, &ask).await,
+        Some(ask) => respond(&app, ask).await,
         None => Err(Refusal::not_found("there is no such answer, or it was fetched already")),
     };
     answered.unwrap_or_else(|refusal| app.refuse(&refusal))

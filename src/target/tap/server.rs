@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
@@ -78,13 +79,17 @@ impl TapServer {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
             threads => threads,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads)
-            .thread_name("tap")
-            .thread_stack_size(STACK)
-            .enable_all()
-            .build()
-            .map_err(TapError::Runtime)?;
+        let runtime = |name: &str| {
+            tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(threads)
+                .thread_name(name)
+                .thread_stack_size(STACK)
+                .enable_all()
+                .build()
+                .map_err(TapError::Runtime)
+        };
+        let (connections, workers) = (runtime("tap-http")?, runtime("tap-query")?);
+        let stopping = Arc::new(AtomicBool::new(false));
         let app = Arc::new(App {
             pool: Pool::new(options.pool, options.queue, options.delay),
             jobs: Jobs::new(options.jobs, options.results),
@@ -92,12 +97,16 @@ impl TapServer {
             base_url: base_url.clone(),
             up_since: SystemTime::now(),
             engine,
+            workers: workers.handle().clone(),
+            stopping: Arc::clone(&stopping),
             options,
         });
         let (stop, stopped) = watch::channel(false);
         let serving = move || {
-            runtime.block_on(accept(listener, app, stopped));
-            runtime.shutdown_timeout(GRACE);
+            connections.block_on(accept(listener, app, stopped));
+            stopping.store(true, Ordering::Relaxed);
+            connections.shutdown_timeout(GRACE);
+            workers.shutdown_timeout(GRACE);
         };
         let thread = std::thread::Builder::new()
             .name("tap-accept".to_owned())

@@ -1,13 +1,24 @@
 //! What of SQL is not taken: everything that is neither ADQL nor harmless.
+//!
+//! The time that the engine needs to plan a query grows with the square of its
+//! operators, and doubles where a common table is used twice: both are counted.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::{
+    Expr, ObjectName, Query, Select, SetExpr, TableFactor, Visit, Visitor,
+};
 
 /// How deep queries may lie in queries.
 const QUERIES: usize = 12;
-/// Tables that a query may name, those of its subqueries too.
+/// Tables that a query may read, those of its subqueries too, and those of a
+/// common table as often as it is used.
 const TABLES: usize = 24;
+/// Operators and functions of a query.
+const OPERATORS: usize = 600;
+/// Columns and other expressions of a query; constants are not counted.
+const EXPRESSIONS: usize = 3000;
 
 type Checked = ControlFlow<Box<String>>;
 
@@ -19,7 +30,8 @@ fn refuse(reason: impl Into<String>) -> Checked {
 #[derive(Default)]
 pub struct Check {
     depth: usize,
-    tables: usize,
+    operators: usize,
+    expressions: usize,
 }
 
 impl Check {
@@ -29,8 +41,13 @@ impl Check {
         if self.depth > QUERIES {
             return refuse(format!("queries lie in queries too deeply: {QUERIES} are the most"));
         }
-        if query.with.as_ref().is_some_and(|with| with.recursive) {
-            return refuse("WITH RECURSIVE is not of ADQL");
+        match &query.with {
+            Some(with) if with.recursive => return refuse("WITH RECURSIVE is not of ADQL"),
+            Some(_) if self.depth > 1 => return refuse("WITH stands before the whole query only"),
+            _ => {}
+        }
+        if self.depth == 1 && tables(query) > TABLES {
+            return refuse(format!("the query reads too many tables: {TABLES} are the most"));
         }
         let extras = query.fetch.is_some()
             || !query.locks.is_empty()
@@ -46,12 +63,25 @@ impl Check {
         self.depth -= 1;
     }
 
+    /// Counts an expression.
+    pub fn expression(&mut self, expr: &Expr) -> Checked {
+        match expr {
+            Expr::Value(_) => return ControlFlow::Continue(()),
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Nested(_) => {}
+            _ => self.operators += 1,
+        }
+        self.expressions += 1;
+        if self.operators > OPERATORS {
+            return refuse(format!("the query has too many operators: {OPERATORS} are the most"));
+        }
+        if self.expressions > EXPRESSIONS {
+            return refuse(format!("the query is too long: {EXPRESSIONS} columns are the most"));
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Checks what a query selects from.
     pub fn table(&mut self, factor: &TableFactor) -> Checked {
-        self.tables += 1;
-        if self.tables > TABLES {
-            return refuse(format!("too many tables: {TABLES} are the most"));
-        }
         match factor {
             TableFactor::Table {
                 args: None,
@@ -67,6 +97,42 @@ impl Check {
             }
             _ => refuse("expected a table or a subquery after FROM"),
         }
+    }
+}
+
+/// The tables that a query reads, those of a common table as often as it is
+/// used.
+fn tables(query: &Query) -> usize {
+    let mut tables = Tables::default();
+    for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+        let before = tables.count;
+        let _ = table.query.visit(&mut tables);
+        let own = tables.count - before;
+        tables.common.insert(table.alias.name.value.to_ascii_lowercase(), own);
+    }
+    let _ = query.body.visit(&mut tables);
+    tables.count
+}
+
+/// Counts tables.
+#[derive(Default)]
+struct Tables {
+    count: usize,
+    /// What each common table counts.
+    common: HashMap<String, usize>,
+}
+
+impl Visitor for Tables {
+    type Break = ();
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        let name = match relation.0.as_slice() {
+            [name] => name.as_ident().map(|name| name.value.to_ascii_lowercase()),
+            _ => None,
+        };
+        let own = name.and_then(|name| self.common.get(&name)).copied();
+        self.count = self.count.saturating_add(own.unwrap_or(1));
+        ControlFlow::Continue(())
     }
 }
 

@@ -106,6 +106,10 @@ impl VisitorMut for Rewrite {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        self.check.expression(expr)
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         if let Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } = expr {
             // The engine's own operator has no bound on what it makes.

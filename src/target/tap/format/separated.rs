@@ -46,6 +46,10 @@ impl Separated {
                     out.push(self.separator);
                 }
                 if column.is_null(row) {
+                    // A line of nothing is one that readers pass over.
+                    if columns.len() == 1 && self.separator == b',' {
+                        out.extend_from_slice(b"\"\"");
+                    }
                     continue;
                 }
                 match column {
