@@ -29,6 +29,7 @@ mod fit;
 mod gates;
 mod hypotheses;
 mod ingest;
+mod load;
 mod measure;
 mod merge;
 mod pair;
@@ -87,6 +88,7 @@ enum Command {
     Measure(measure::Args),
     Merge(merge::Args),
     Ingest(ingest::Args),
+    Load(load::Args),
     Runs(runs::Args),
     Cells(cells::Args),
     Verdicts(verdicts::Args),
@@ -133,6 +135,7 @@ impl Command {
             Self::Measure(args) => measure::run(args, global),
             Self::Merge(args) => merge::run(args, global),
             Self::Ingest(args) => ingest::run(args, global),
+            Self::Load(args) => load::run(args, global),
             Self::Runs(args) => runs::run(args, global),
             Self::Cells(args) => cells::run(args, global),
             Self::Verdicts(args) => verdicts::run(args, global),

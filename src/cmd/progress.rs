@@ -84,7 +84,7 @@ impl Progress for RungProgress {
         let part = if live.measuring { "window" } else { "warm-up" };
         let left = (self.left_s - live.elapsed_s).max(0.0);
         bar.set_message(format!(
-            "rung {}/{} {}: {part} {:.0}/{:.0} s, {:.0}/s, p95 {}, {} failed, guard {:.2}, {} left",
+            "rung {}/{} {}: {part} {:.1}/{:.1} s, {:.0}/s, p95 {}, {} failed, guard {:.2}, {} left",
             self.number,
             self.rungs,
             self.name,
@@ -120,7 +120,7 @@ impl Progress for RungProgress {
 
 fn shown(seconds: Option<f64>) -> String {
     match seconds {
-        Some(_) => format!("{} ms", milliseconds(seconds)),
+        Some(_) => milliseconds(seconds),
         None => "unknown".to_owned(),
     }
 }

@@ -28,7 +28,7 @@ pub struct Reply<'a> {
 pub enum Then {
     /// The logical request has ended: with this response, or by a fault.
     Finish(Fault),
-    Follow(Follow),
+    Follow(Box<Follow>),
 }
 
 /// The next request of a logical one, on the same host.
@@ -218,7 +218,7 @@ impl Course {
     fn follow(&mut self, follow: Follow) -> Then {
         self.sent.clone_from(&follow.request);
         self.port = follow.port;
-        Then::Follow(follow)
+        Then::Follow(Box::new(follow))
     }
 
     /// Port and path that a reply points to, if they are of this host and scheme.
@@ -330,7 +330,7 @@ mod tests {
 
     fn next(course: &mut Course, reply: Reply<'_>) -> Follow {
         match course.after(reply) {
-            Then::Follow(follow) => follow,
+            Then::Follow(follow) => *follow,
             Then::Finish(fault) => panic!("finished by {fault:?} after {reply:?}"),
         }
     }

@@ -246,7 +246,7 @@ impl Desk {
             Part::Warmup => (0, self.plan.window_start),
             Part::Window => (self.plan.window_start, self.plan.window_end),
         };
-        let at = start + arrivals.next();
+        let at = start + arrivals.draw();
         self.next_arrival = if at < end { at } else { NEVER };
         if self.next_arrival == NEVER && self.part == Part::Warmup {
             self.turn();
@@ -328,7 +328,7 @@ impl Desk {
 
     #[inline]
     fn send(&mut self, slot: usize, now: Nanos, intended: Nanos) -> Ticket {
-        let query = self.draws.next(&self.spec.workload);
+        let query = self.draws.draw(&self.spec.workload);
         let measured = intended >= self.plan.window_start;
         if self.arrivals.is_some() {
             if measured {

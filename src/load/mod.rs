@@ -20,6 +20,7 @@ pub mod pulse;
 pub mod record;
 mod rung;
 pub mod sampler;
+pub mod samples;
 pub mod spec;
 mod summary;
 pub mod workload;
@@ -44,3 +45,8 @@ pub fn run(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOutcome, LoadEr
         _ => Err(LoadError::Unsupported("TLS and HTTP/2 are not there yet".to_owned())),
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

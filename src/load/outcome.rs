@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::record::Records;
 use super::workload::Workload;
 
@@ -47,7 +49,7 @@ pub struct Samples {
 
 /// Requests whose intended start lies in the window. They add up:
 /// `offered = sent + never_sent`, `sent = completed + failed + aborted`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// That should have been sent.
     pub offered: u64,
@@ -70,7 +72,7 @@ pub struct Counts {
 }
 
 /// The window as it was. Unix times by the one wall-clock anchor.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Window {
     /// Unix seconds.
     pub started_at: f64,
@@ -87,7 +89,7 @@ pub struct Window {
 
 /// Figures over all records. Latencies and first bytes are of requests that
 /// succeeded, in seconds; none where no request did.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Figures {
     /// All requests, failed and aborted ones too.
     pub requests: u64,
@@ -110,7 +112,7 @@ pub struct Figures {
 }
 
 /// Of durations, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Percentiles {
     pub mean_s: f64,
     pub p50_s: f64,
@@ -122,7 +124,7 @@ pub struct Percentiles {
 }
 
 /// The generator's watch over itself, in the window.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Guard {
     /// Largest CPU of each worker over one second, in cores.
     pub worker_peaks: Vec<f64>,
@@ -141,7 +143,7 @@ pub struct Guard {
 }
 
 /// How late requests were sent by the generator's own fault, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Lateness {
     pub mean_s: f64,
     pub p99_s: f64,
@@ -151,7 +153,7 @@ pub struct Lateness {
 }
 
 /// Of the host, over the window.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Host {
     /// Shares of all cores' time, 0 to 1.
     pub busy: f64,
@@ -162,7 +164,7 @@ pub struct Host {
 }
 
 /// Why a rung is void, and what would help.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Void {
     /// A word: `guard_cpu`, `late`, `behind`, `steal`.
     pub kind: &'static str,
@@ -171,7 +173,7 @@ pub struct Void {
 }
 
 /// What the checks of whole bodies gave.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Checks {
     pub made: u64,
     pub failed: u64,
@@ -180,7 +182,7 @@ pub struct Checks {
 }
 
 /// Connections of the whole rung, warm-up included.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Connections {
     pub opened: u64,
     pub failed: u64,

@@ -7,6 +7,9 @@ use std::time::Duration;
 use super::error::LoadError;
 use super::workload::Workload;
 
+/// The most connections of one worker: a record numbers them in 16 bits.
+const MOST_CONNECTIONS: usize = 1 << 16;
+
 /// One rung, as it is to be measured.
 #[derive(Debug, Clone)]
 pub struct RungSpec {
@@ -278,6 +281,10 @@ impl RungSpec {
                 };
                 return wrong(field, value.to_string(), expected);
             }
+        }
+        if self.connections.div_ceil(self.workers) > MOST_CONNECTIONS {
+            let value = format!("{} on {} workers", self.connections, self.workers);
+            return wrong("connections", value, "65536 or fewer on each worker");
         }
         if self.streams > 1 && self.endpoint.http != HttpVersion::Http2 {
             return wrong("streams", self.streams.to_string(), "1 without HTTP/2");

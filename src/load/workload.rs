@@ -314,7 +314,7 @@ impl Draws {
 
     /// The number of the next request.
     #[inline]
-    pub fn next(&mut self, workload: &Workload) -> u16 {
+    pub fn draw(&mut self, workload: &Workload) -> u16 {
         workload.pick(self.share.next())
     }
 }
@@ -325,7 +325,7 @@ pub enum Arrivals {
     /// Arrival k at k / rate.
     Constant { next: u64, step: u64, rate: f64 },
     /// Exponential gaps, drawn for all workers and taken in turn.
-    Poisson { gaps: ChaCha8Rng, at: f64, skipped: usize, rate: f64 },
+    Poisson { gaps: Box<ChaCha8Rng>, at: f64, skipped: usize, rate: f64 },
 }
 
 impl Arrivals {
@@ -337,7 +337,7 @@ impl Arrivals {
 
     /// The same as a Poisson process.
     pub fn poisson(rate: f64, seed: u64, part: Part, worker: usize, workers: usize) -> Self {
-        let mut gaps = ChaCha8Rng::seed_from_u64(seed);
+        let mut gaps = Box::new(ChaCha8Rng::seed_from_u64(seed));
         gaps.set_stream(2 + part as u64);
         let mut at = 0.0;
         for _ in 0..worker {
@@ -348,7 +348,7 @@ impl Arrivals {
 
     /// The next arrival.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         match self {
             Self::Constant { next, step, rate } => {
                 let at = (*next as f64 * 1e9 / *rate).round();

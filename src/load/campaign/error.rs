@@ -94,6 +94,9 @@ pub enum CampaignError {
     #[error("git: {0}")]
     Git(#[from] git2::Error),
     /// Samples that could not be written.
+    #[error(transparent)]
+    Samples(#[from] crate::load::LoadError),
+    /// Samples that could not be copied.
     #[error("{}: {source}", path.display())]
     Parquet {
         /// The file.

@@ -11,7 +11,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::error::CampaignError;
 use crate::load::sampler::now;
@@ -50,6 +51,16 @@ impl Done {
             error_fraction: record.error_fraction.unwrap_or(0.0),
         }
     }
+}
+
+/// A line of `events.jsonl`.
+#[derive(Serialize)]
+struct Event<'a> {
+    t: f64,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung: Option<&'a str>,
+    detail: Value,
 }
 
 const RUNGS: &str = "rungs.jsonl";
@@ -172,11 +183,10 @@ impl Journal {
         File::open(&staged).and_then(|file| file.sync_all()).map_err(CampaignError::io(&staged))?;
         fs::rename(&staged, &path).map_err(CampaignError::io(&path))?;
         sync_folder(&self.path.join("samples"))?;
-        let line = serde_json::to_value(record).expect("a rung is a struct of plain fields");
         // The events of the rung come first: a line in `rungs.jsonl` is the end of it.
         self.events.sync_data().map_err(CampaignError::io(&self.path.join(EVENTS)))?;
         let file = self.path.join(RUNGS);
-        write_line(&self.rungs, &without_nulls(line)).map_err(CampaignError::io(&file))?;
+        write_line(&self.rungs, record).map_err(CampaignError::io(&file))?;
         self.rungs.sync_data().map_err(CampaignError::io(&file))?;
         self.done.push(Done::of(record));
         Ok(())
@@ -192,10 +202,7 @@ impl Journal {
         rung: Option<&str>,
         detail: impl Into<Value>,
     ) -> Result<(), CampaignError> {
-        let mut event = json!({"t": now(), "kind": kind, "detail": detail.into()});
-        if let Some(rung) = rung {
-            event["rung"] = rung.into();
-        }
+        let event = Event { t: now(), kind, rung, detail: detail.into() };
         write_line(&self.events, &event).map_err(CampaignError::io(&self.path.join(EVENTS)))
     }
 
@@ -253,20 +260,15 @@ fn parse(line: &str) -> Option<Done> {
     })
 }
 
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
-        other => other,
-    }
-}
-
 fn append(path: &Path) -> Result<File, CampaignError> {
     OpenOptions::new().append(true).create(true).open(path).map_err(CampaignError::io(path))
 }
 
 /// One line in one write.
-fn write_line(mut file: &File, value: &Value) -> std::io::Result<()> {
-    file.write_all(format!("{value}\n").as_bytes())
+fn write_line(mut file: &File, value: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    file.write_all(&line)
 }
 
 /// Writes a file beside its place, and then moves it there.

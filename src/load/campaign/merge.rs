@@ -8,18 +8,22 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use arrow::array::RecordBatch;
+use arrow::array::{AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use arrow::error::ArrowError;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 
 use super::environment::differences;
 use super::error::CampaignError;
 use super::journal::{Journal, RESOURCES};
-use super::samples;
 use super::shard::Shard;
 use crate::raw::samples::{BLOCK, Buffers, HELD, SampleFile, Tally};
-use crate::raw::{RawError, RunDir, RungKey, RungRecord, sort_rungs};
+use crate::raw::{RunDir, RungKey, RungRecord, sort_rungs};
 
 /// The smallest share of the union of the hosts' windows that all must share.
 const OVERLAP: f64 = 0.9;
@@ -309,17 +313,18 @@ fn tally_samples(part: &Part, rung: &RungRecord, tally: &mut Tally) -> Result<()
     let mut reader = file.open(BLOCK, &Buffers::default())?;
     let mut before = 0;
     while let Some(block) = reader.next_block()? {
-        let requests = block.parse().map_err(|bad| RawError::from(bad.at(&file, before)))?;
+        let requests = block.parse().map_err(|bad| bad.at(&file, before))?;
         before += requests.lines;
         tally.add(&requests.columns).map_err(CampaignError::io(&file.path))?;
     }
     Ok(())
 }
 
-/// The requests of all hosts, one host after the other.
+/// The requests of all hosts, one host after the other. A connection's number
+/// means one of its host, so the host is put before it.
 fn copy_samples(parts: &[Part], rungs: &[&RungRecord], staged: &Path) -> Result<(), CampaignError> {
-    let mut writer: Option<ArrowWriter<File>> = None;
     let wrong = |source| CampaignError::Parquet { path: staged.to_owned(), source };
+    let mut writer: Option<ArrowWriter<File>> = None;
     for (part, rung) in parts.iter().zip(rungs) {
         let path = sample_file(part, rung)?.path;
         let of_part = |source| CampaignError::Parquet { path: path.clone(), source };
@@ -327,20 +332,33 @@ fn copy_samples(parts: &[Part], rungs: &[&RungRecord], staged: &Path) -> Result<
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(of_part)?;
         let schema = reader.schema().clone();
         let reader = reader.build().map_err(of_part)?;
-        if writer.is_none() {
-            let file = File::create(staged).map_err(CampaignError::io(staged))?;
-            let properties = Some(samples::properties());
-            writer = Some(ArrowWriter::try_new(file, schema, properties).map_err(wrong)?);
-        }
-        for batch in reader {
-            let batch: RecordBatch = batch.map_err(|error| of_part(error.into()))?;
-            if let Some(writer) = &mut writer {
-                writer.write(&batch).map_err(wrong)?;
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            none => {
+                let file = File::create(staged).map_err(CampaignError::io(staged))?;
+                let level = ZstdLevel::try_new(3).expect("3 is a level of zstd");
+                let properties = WriterProperties::builder();
+                let properties = properties.set_compression(Compression::ZSTD(level)).build();
+                none.insert(ArrowWriter::try_new(file, schema, Some(properties)).map_err(wrong)?)
             }
+        };
+        for batch in reader {
+            let batch = batch.and_then(|batch| with_host(&batch, part.shard.k));
+            writer.write(&batch.map_err(|error| of_part(error.into()))?).map_err(wrong)?;
         }
     }
     if let Some(writer) = writer {
         writer.close().map_err(wrong)?;
     }
     Ok(())
+}
+
+fn with_host(batch: &RecordBatch, host: usize) -> Result<RecordBatch, ArrowError> {
+    let Ok(at) = batch.schema().index_of("request_id") else { return Ok(batch.clone()) };
+    let kind = batch.column(at).data_type().clone();
+    let ids = cast(batch.column(at), &DataType::Utf8)?;
+    let ids = ids.as_string::<i32>().iter().map(|id| id.map(|id| format!("s{host}-{id}")));
+    let mut columns = batch.columns().to_vec();
+    columns[at] = cast(&ids.collect::<StringArray>(), &kind)?;
+    RecordBatch::try_new(batch.schema(), columns)
 }

@@ -15,7 +15,6 @@ mod measure;
 mod merge;
 mod plan;
 mod rung;
-mod samples;
 mod service;
 mod shard;
 mod targets;

@@ -371,7 +371,7 @@ impl Target {
                 return problem(&format!("containers.{container}"), message);
             }
         }
-        for pin in self.pins.keys().filter(|pin| pin.is_empty() || !pin.bytes().all(fits)) {
+        if let Some(pin) = self.pins.keys().find(|pin| pin.is_empty() || !pin.bytes().all(fits)) {
             return problem("pins", format!("has `{pin}`, which is not fit for a file's name"));
         }
         self.hooks.problem()

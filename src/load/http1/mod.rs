@@ -5,8 +5,10 @@
 //! is thrown away in the kernel, a quarter of a MiB and more at a time.
 
 mod chunked;
+mod conclude;
 mod exchange;
 mod head;
+mod receive;
 mod socket;
 mod timer;
 
@@ -16,19 +18,16 @@ use std::sync::Arc;
 
 use rustix::event::epoll::EventFlags;
 
-use self::exchange::{Body, Exchange, Phase};
-use self::head::{Framing, Head};
-use self::socket::{DISCARD, Discard, Got, Wire};
+use self::exchange::{Exchange, Phase};
+use self::socket::{DISCARD, Discard, Wire};
 use self::timer::Poll;
 use super::address::Address;
 use super::carrier::{Carrier, ConnectionTally, Post};
-use super::check;
 use super::clock::{Clock, nanos};
-use super::course::{self, Course, Follow, Reply, Then};
 use super::desk::{Desk, Step, Ticket};
 use super::error::LoadError;
-use super::record::{Ending, Fault, Nanos};
-use super::spec::{Endpoint, Kind, Pacing, RungSpec};
+use super::record::{Fault, Nanos};
+use super::spec::{Kind, Pacing, RungSpec};
 
 /// What is read at once while a head, or a body that is looked at, is under way.
 const READ: usize = 16 << 10;
@@ -146,6 +145,14 @@ impl Carrier for Http1 {
 
     fn connections(&self) -> ConnectionTally {
         self.tally
+    }
+}
+
+#[cfg(test)]
+impl Http1 {
+    /// Reads what would be thrown away, as on other systems.
+    pub fn reading(self) -> Self {
+        Self { discard: Discard::Read, ..self }
     }
 }
 
@@ -355,403 +362,6 @@ impl Http1 {
         let exchange = &self.exchanges[slot];
         if let Some(wire) = &exchange.wire {
             let _ = self.poll.change(wire, token(slot, exchange.generation), flags);
-        }
-    }
-
-    /// Reads what is there.
-    #[inline]
-    fn read(&mut self, desk: &mut Desk, clock: &Clock, slot: usize) {
-        if self.exchanges[slot].phase == Phase::Head {
-            self.read_head(desk, clock, slot);
-        } else {
-            self.read_body(desk, clock, slot);
-        }
-    }
-
-    #[inline]
-    fn read_head(&mut self, desk: &mut Desk, clock: &Clock, slot: usize) {
-        let exchange = &mut self.exchanges[slot];
-        let Some(wire) = &exchange.wire else { return };
-        let most = READ.min(self.sip);
-        let bytes = match wire.read(&mut self.buffer[..most]) {
-            Got::Bytes(bytes) => bytes,
-            Got::Later => return,
-            Got::End => return self.broken(desk, clock, slot, Fault::ClosedHead),
-            Got::Broken => return self.broken(desk, clock, slot, Fault::ResetHead),
-        };
-        let now = clock.now();
-        desk.first_byte(slot, now);
-        // The buffer is taken along, so that the slot can be changed meanwhile.
-        let buffer = std::mem::take(&mut self.buffer);
-        if exchange.head.is_empty() {
-            self.take_head(desk, clock, slot, &buffer[..bytes], now);
-        } else {
-            let mut head = std::mem::take(&mut exchange.head);
-            head.extend_from_slice(&buffer[..bytes]);
-            self.take_head(desk, clock, slot, &head, now);
-        }
-        self.buffer = buffer;
-    }
-
-    /// Looks at all that came of a response so far: a head, if it is whole, and
-    /// what came of the body with it.
-    #[inline]
-    fn take_head(
-        &mut self,
-        desk: &mut Desk,
-        clock: &Clock,
-        slot: usize,
-        mut data: &[u8],
-        now: Nanos,
-    ) {
-        loop {
-            let exchange = &mut self.exchanges[slot];
-            match head::parse(data, exchange.is_head) {
-                Ok(Some(head)) if head.status < 200 => {
-                    if head.status == 101 {
-                        return self.fail(desk, clock, slot, Fault::BadHead);
-                    }
-                    // An interim response: the real one follows.
-                    data = &data[head.length..];
-                    if data.is_empty() {
-                        return;
-                    }
-                }
-                Ok(Some(head)) => {
-                    let rest = &data[head.length..];
-                    self.keep_head(slot, &head);
-                    return self.take_body(desk, clock, slot, rest, now);
-                }
-                Ok(None) => {
-                    exchange.head.extend_from_slice(data);
-                    return;
-                }
-                Err(_) => return self.fail(desk, clock, slot, Fault::BadHead),
-            }
-        }
-    }
-
-    /// Keeps of a head what is needed.
-    #[inline]
-    fn keep_head(&mut self, slot: usize, head: &Head<'_>) {
-        let exchange = &mut self.exchanges[slot];
-        exchange.status = head.status;
-        exchange.keep &= head.keep && self.spec.keep_alive;
-        exchange.bytes = 0;
-        exchange.body = match head.framing {
-            Framing::Length(left) => Body::Length(left),
-            Framing::Chunked => Body::Chunked(chunked::Chunked::default()),
-            Framing::Close => Body::Close,
-        };
-        exchange.phase = Phase::Body;
-        exchange.location = None;
-        if course::is_redirect(head.status) || head.status == 201 {
-            exchange.location =
-                head.location.map(|location| String::from_utf8_lossy(location).into_owned());
-        }
-        if exchange.collect {
-            exchange.content_type.clear();
-            let content_type = head.content_type.unwrap_or_default();
-            exchange.content_type.push_str(&String::from_utf8_lossy(content_type));
-        }
-    }
-
-    /// Takes bytes of a body that were read.
-    #[inline]
-    fn take_body(&mut self, desk: &mut Desk, clock: &Clock, slot: usize, data: &[u8], now: Nanos) {
-        match self.exchanges[slot].take(data) {
-            Ok(true) => self.complete(desk, clock, slot, now),
-            Ok(false) => self.expect_more(slot, data.len(), now),
-            Err(fault) => self.fail(desk, clock, slot, fault),
-        }
-    }
-
-    /// Reads a body on: what is looked at, or framing, into the buffer; all else is
-    /// thrown away.
-    fn read_body(&mut self, desk: &mut Desk, clock: &Clock, slot: usize) {
-        loop {
-            let exchange = &mut self.exchanges[slot];
-            let thrown = exchange.can_be_thrown_away(LARGE);
-            let Some(wire) = &mut exchange.wire else { return };
-            let most = if thrown > 0 { thrown.min(DISCARD) } else { READ * 4 }.min(self.sip);
-            let buffer = &mut self.buffer[..most];
-            let got =
-                if thrown > 0 { wire.discard(buffer, self.discard) } else { wire.read(buffer) };
-            let bytes = match got {
-                Got::Bytes(bytes) => bytes,
-                Got::Later => return,
-                Got::End if exchange.ends_by_close() => {
-                    return self.complete(desk, clock, slot, clock.now());
-                }
-                Got::End => return self.fail(desk, clock, slot, Fault::ClosedBody),
-                Got::Broken => return self.fail(desk, clock, slot, Fault::ResetBody),
-            };
-            if thrown > 0 {
-                if exchange.thrown_away(bytes) {
-                    return self.complete(desk, clock, slot, clock.now());
-                }
-                self.expect_more(slot, bytes, if self.sip == usize::MAX { 0 } else { clock.now() });
-            } else {
-                let buffer = std::mem::take(&mut self.buffer);
-                self.take_body(desk, clock, slot, &buffer[..bytes], clock.now());
-                self.buffer = buffer;
-            }
-            // Less than was asked for: there is no more yet.
-            if bytes < most || self.exchanges[slot].phase != Phase::Body {
-                return;
-            }
-        }
-    }
-
-    /// More of a body is to come: when to look again.
-    #[inline]
-    fn expect_more(&mut self, slot: usize, bytes: usize, now: Nanos) {
-        let exchange = &mut self.exchanges[slot];
-        if let Some(rate) = self.spec.read_rate {
-            // A slow reader takes its time over what it has read.
-            let pause = (bytes as u64).saturating_mul(1_000_000_000) / rate;
-            exchange.phase = Phase::Sip;
-            exchange.due = now + pause;
-            self.alarms.push(Reverse((now + pause, slot)));
-            self.watch(slot, EventFlags::empty());
-            return;
-        }
-        let thrown = exchange.can_be_thrown_away(LARGE) as u64;
-        let low = if thrown >= LARGE { thrown.min(LOW_WATER) as usize } else { 1 };
-        if let Some(wire) = &mut exchange.wire {
-            wire.wake_at(low);
-        }
-    }
-
-    /// A response has come whole.
-    #[inline]
-    fn complete(&mut self, desk: &mut Desk, clock: &Clock, slot: usize, now: Nanos) {
-        let exchange = &mut self.exchanges[slot];
-        exchange.served += 1;
-        if let Some(wire) = &mut exchange.wire {
-            wire.wake_at(1);
-        }
-        if exchange.cleaning {
-            return self.release(desk, slot, now);
-        }
-        if course::goes_on(&self.spec, exchange.status) {
-            return self.go_on(desk, clock, slot, now);
-        }
-        self.conclude(desk, slot, now, Fault::None);
-    }
-
-    /// The logical request may take another response: asks its course.
-    #[cold]
-    fn go_on(&mut self, desk: &mut Desk, clock: &Clock, slot: usize, now: Nanos) {
-        let exchange = &mut self.exchanges[slot];
-        let course = exchange
-            .course
-            .get_or_insert_with(|| Box::new(Course::new(&self.spec, desk.request(exchange.query))));
-        let then = course.after(Reply {
-            status: exchange.status,
-            location: exchange.location.as_deref(),
-            body: &exchange.collected,
-        });
-        match then {
-            Then::Finish(fault) => self.conclude(desk, slot, now, fault),
-            Then::Follow(follow) => {
-                desk.follow(slot);
-                self.follow(desk, clock, slot, &follow, now);
-            }
-        }
-    }
-
-    /// Sends the next request of a logical one, now or after a pause.
-    fn follow(&mut self, desk: &mut Desk, clock: &Clock, slot: usize, next: &Follow, now: Nanos) {
-        let endpoint = Endpoint { port: next.port, ..self.spec.endpoint.clone() };
-        let (authority, target) = (endpoint.authority(), &next.request.target);
-        let bytes = head::request(&authority, target, &next.request, self.spec.keep_alive);
-        let exchange = &mut self.exchanges[slot];
-        if !exchange.keep {
-            exchange.close();
-        }
-        exchange.turn(bytes, next);
-        if next.wait > 0 {
-            exchange.phase = Phase::Pause;
-            exchange.due = now + next.wait;
-            self.alarms.push(Reverse((exchange.due, slot)));
-        } else {
-            self.send_to(desk, clock, slot, next.port);
-        }
-    }
-
-    /// A request that was answered has ended: checks it where it is to be, records
-    /// it, and frees its slot.
-    #[inline]
-    fn conclude(&mut self, desk: &mut Desk, slot: usize, now: Nanos, mut fault: Fault) {
-        let exchange = &mut self.exchanges[slot];
-        let checked = exchange.check && exchange.collect && fault == Fault::None;
-        if checked {
-            let expect = &desk.request(exchange.query).expect;
-            let failure =
-                check::check(expect, exchange.status, &exchange.content_type, &exchange.collected);
-            fault = desk.checked(exchange.query, failure);
-        }
-        let ending = exchange.ending(slot, fault, checked);
-        self.record(desk, slot, now, ending);
-    }
-
-    /// Records how a request ended. A job is deleted before the slot is free.
-    #[inline]
-    fn record(&mut self, desk: &mut Desk, slot: usize, now: Nanos, ending: Ending) {
-        let keep = desk.finish(slot, now, ending);
-        let exchange = &mut self.exchanges[slot];
-        exchange.keep &= keep;
-        if exchange.course.is_some() && self.clean_up(slot, now) {
-            return;
-        }
-        self.release(desk, slot, now);
-    }
-
-    /// Starts to delete a slot's job, if it has one.
-    #[cold]
-    fn clean_up(&mut self, slot: usize, now: Nanos) -> bool {
-        let exchange = &mut self.exchanges[slot];
-        let Some(follow) = exchange.course.as_mut().and_then(|course| course.clean_up()) else {
-            return false;
-        };
-        exchange.cleaning = true;
-        let endpoint = Endpoint { port: follow.port, ..self.spec.endpoint.clone() };
-        let target = &follow.request.target;
-        let bytes = head::request(&endpoint.authority(), target, &follow.request, false);
-        if !exchange.keep {
-            exchange.close();
-        }
-        exchange.turn(bytes, &follow);
-        exchange.keep = false;
-        // It is sent when the alarm rings, which is at once.
-        exchange.phase = Phase::Pause;
-        exchange.due = now;
-        self.alarms.push(Reverse((now, slot)));
-        self.alarms.push(Reverse((now + CLEANING, slot)));
-        true
-    }
-
-    /// Frees a slot.
-    #[inline]
-    fn release(&mut self, desk: &mut Desk, slot: usize, now: Nanos) {
-        let home = self.spec.endpoint.port;
-        let exchange = &mut self.exchanges[slot];
-        exchange.phase = Phase::Free;
-        if !exchange.keep {
-            exchange.close();
-        }
-        if exchange.port != home {
-            exchange.swap(home);
-        }
-        exchange.course = None;
-        exchange.cleaning = false;
-        desk.release(slot, now);
-    }
-
-    /// A connection broke before the head was whole. On a connection that was kept,
-    /// before any byte of the response, that is no fault of the request: the server
-    /// closed it while it was idle. It is sent once more, if it may be.
-    #[cold]
-    fn broken(&mut self, desk: &mut Desk, clock: &Clock, slot: usize, fault: Fault) {
-        let exchange = &mut self.exchanges[slot];
-        let again = match &exchange.follow {
-            Some(_) => exchange.is_idempotent,
-            None => self.requests[usize::from(exchange.query)].is_idempotent,
-        };
-        let idle = exchange.served > 0 && exchange.head.is_empty();
-        if idle && again && !exchange.retried && !exchange.cleaning {
-            self.tally.closed_by_server += 1;
-            exchange.retried = true;
-            exchange.written = 0;
-            exchange.close();
-            let port = exchange.port;
-            return self.send_to(desk, clock, slot, port);
-        }
-        self.fail(desk, clock, slot, fault);
-    }
-
-    /// A request failed, and its connection with it.
-    #[cold]
-    fn fail(&mut self, desk: &mut Desk, clock: &Clock, slot: usize, fault: Fault) {
-        let now = clock.now();
-        let exchange = &mut self.exchanges[slot];
-        exchange.close();
-        exchange.keep = false;
-        if exchange.cleaning {
-            return self.release(desk, slot, now);
-        }
-        let ending = exchange.ending(slot, fault, false);
-        if matches!(fault, Fault::Connect | Fault::ConnectTimeout) {
-            // A server that refuses is not asked a hundred thousand times a second.
-            desk.finish(slot, now, ending);
-            exchange.phase = Phase::Rest;
-            exchange.due = now + REST;
-            self.alarms.push(Reverse((exchange.due, slot)));
-            return;
-        }
-        self.record(desk, slot, now, ending);
-    }
-
-    /// Slots whose time has come.
-    #[inline]
-    fn ring(&mut self, desk: &mut Desk, clock: &Clock, now: Nanos) {
-        while let Some(Reverse((at, slot))) = self.alarms.peek().copied()
-            && at <= now
-        {
-            self.alarms.pop();
-            let exchange = &mut self.exchanges[slot];
-            let is_due = exchange.due <= now;
-            match exchange.phase {
-                Phase::Pause if is_due => {
-                    let port = exchange.next_port;
-                    exchange.phase = Phase::Free;
-                    self.send_to(desk, clock, slot, port);
-                }
-                Phase::Rest if is_due => self.release(desk, slot, now),
-                Phase::Sip if is_due => {
-                    exchange.phase = Phase::Body;
-                    self.watch(slot, EventFlags::IN);
-                }
-                // Cleaning up took too long.
-                Phase::Connect | Phase::Write | Phase::Head | Phase::Body
-                    if exchange.cleaning && now >= exchange.due + CLEANING =>
-                {
-                    self.fail(desk, clock, slot, Fault::TimeoutHead);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Requests and connections that take too long.
-    #[inline]
-    fn look(&mut self, desk: &mut Desk, clock: &Clock, now: Nanos) {
-        while let Some(slot) = desk.expired(now) {
-            let exchange = &mut self.exchanges[slot];
-            let fault = match exchange.phase {
-                Phase::Connect => Fault::ConnectTimeout,
-                Phase::Body | Phase::Sip => Fault::TimeoutBody,
-                _ => Fault::TimeoutHead,
-            };
-            self.tally.failed += u64::from(fault == Fault::ConnectTimeout);
-            self.fail(desk, clock, slot, fault);
-        }
-        if now < self.next_look {
-            return;
-        }
-        self.next_look = now + (self.connect_timeout / 20).clamp(1_000_000, 100_000_000);
-        for slot in 0..self.exchanges.len() {
-            let exchange = &mut self.exchanges[slot];
-            let Some(since) = exchange.connecting_since else { continue };
-            if now.saturating_sub(since) >= self.connect_timeout {
-                self.tally.failed += 1;
-                if exchange.phase == Phase::Connect {
-                    self.fail(desk, clock, slot, Fault::ConnectTimeout);
-                } else {
-                    exchange.close();
-                }
-            }
         }
     }
 }

@@ -17,7 +17,7 @@ fn requests(count: usize) -> Vec<Prepared> {
 
 fn drawn(workload: &Workload, part: Part, worker: usize, workers: usize, n: usize) -> Vec<u16> {
     let mut draws = Draws::new(7, part, worker, workers);
-    (0..n).map(|_| draws.next(workload)).collect()
+    (0..n).map(|_| draws.draw(workload)).collect()
 }
 
 /// The stream is part of the format: a campaign of another version must draw the same.
@@ -72,7 +72,7 @@ fn every_number_stands_for_a_request() {
 
 #[test]
 fn arrivals_are_shared_too() {
-    let times = |mut arrivals: Arrivals, n| (0..n).map(|_| arrivals.next()).collect::<Vec<_>>();
+    let times = |mut arrivals: Arrivals, n| (0..n).map(|_| arrivals.draw()).collect::<Vec<_>>();
     assert_eq!(times(Arrivals::constant(1000.0, 0, 1), 3), [0, 1_000_000, 2_000_000]);
     assert_eq!(times(Arrivals::constant(1000.0, 1, 2), 2), [1_000_000, 3_000_000]);
     let poisson = |worker, workers| Arrivals::poisson(1000.0, 7, Part::Window, worker, workers);

@@ -6,6 +6,7 @@ mod campaign;
 mod hooks;
 mod hosts;
 mod resume;
+mod sampled;
 mod server;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Runs each load generator against nginx, and prints what it cost its host."""
+
+import argparse
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+CONNECTIONS = 8
+BODIES = {"small": 1_024, "wide": 3_386_900}
+CONFIG = """
+worker_processes 1;
+daemon off;
+pid {root}/nginx.pid;
+error_log {root}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    keepalive_timeout 3600s;
+    client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f;
+    uwsgi_temp_path {root}/u; scgi_temp_path {root}/s;
+    server {{
+        listen 127.0.0.1:{port};
+        root {root}/html;
+        location = /status {{ stub_status; }}
+    }}
+}}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def served(port):
+    """Requests that nginx has answered so far, this one included."""
+    with socket.create_connection(("127.0.0.1", port)) as ask:
+        ask.sendall(b"GET /status HTTP/1.0\r\n\r\n")
+        text = b""
+        while part := ask.recv(4096):
+            text += part
+    return int(re.search(rb"requests\s+\d+ \d+ (\d+)", text).group(1))
+
+
+def commands(tapstat, url, seconds):
+    """How each tool is asked for the same: a closed loop of so many seconds."""
+    c, s = str(CONNECTIONS), str(seconds)
+    return {
+        "tapstat": [tapstat, "load", url, "-c", c, "-d", s, "--warmup", "0", "--guard-max", "9",
+                    "--format", "json"],
+        "wrk": ["wrk", "-t", "1", "-c", c, "-d", f"{s}s", url],
+        "h2load": ["h2load", "--h1", "-t", "1", "-c", c, "-D", s, url],
+        "ab": ["ab", "-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
+        "hey": ["hey", "-cpus", "1", "-c", c, "-z", f"{s}s", url],
+        "oha": ["oha", "--no-tui", "-c", c, "-z", f"{s}s", url],
+    }
+
+
+def run(command, core):
+    """CPU seconds and wall-clock seconds of a command on a core."""
+    began = time.monotonic()
+    child = subprocess.Popen(["taskset", "-c", str(core), *command],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"{command[0]} ended with {child.returncode}:\n{output.decode()}")
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - began
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tapstat", required=True)
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--server-core", type=int, default=0)
+    parser.add_argument("--client-core", type=int, default=1)
+    args = parser.parse_args()
+    nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+    if nginx is None:
+        sys.exit("nginx is not installed")
+    tools = {name: command[0] for name, command in commands(args.tapstat, "", 1).items()}
+    tools = [name for name, program in tools.items() if shutil.which(program)]
+    with tempfile.TemporaryDirectory() as root:
+        os.chmod(root, 0o755)
+        port = free_port()
+        html = Path(root, "html")
+        html.mkdir()
+        for name, size in BODIES.items():
+            (html / name).write_bytes(bytes(at * 31 % 251 for at in range(size)))
+        config = Path(root, "nginx.conf")
+        config.write_text(CONFIG.format(root=root, port=port))
+        server = subprocess.Popen(["taskset", "-c", str(args.server_core), nginx, "-c", str(config)])
+        try:
+            for _ in range(100):
+                try:
+                    served(port)
+                    break
+                except OSError:
+                    time.sleep(0.05)
+            compare(args, tools, port)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def compare(args, tools, port):
+    for body, size in BODIES.items():
+        costs = {tool: [] for tool in tools}
+        rates = {tool: [] for tool in tools}
+        # Interleaved, so that a slow minute of the host hits all alike.
+        for _ in range(args.repeats):
+            for tool in tools:
+                url = f"http://127.0.0.1:{port}/{body}"
+                command = commands(args.tapstat, url, args.seconds)[tool]
+                before = served(port)
+                cpu, wall = run(command, args.client_core)
+                requests = served(port) - before - 1
+                costs[tool].append(cpu / requests)
+                rates[tool].append(requests / wall)
+        print(f"{body}: {size} bytes, {CONNECTIONS} connections, "
+              f"median of {args.repeats} × {args.seconds} s")
+        print(f"{'tool':<10}{'CPU/request':>14}{'CPU/MiB':>14}{'requests/s':>14}{'MiB/s':>10}"
+              f"{'of tapstat':>12}")
+        own = statistics.median(costs.get("tapstat", [float("nan")]))
+        for tool in tools:
+            cost, rate = statistics.median(costs[tool]), statistics.median(rates[tool])
+            mib = size / 2**20
+            print(f"{tool:<10}{1e6 * cost:>11.2f} µs{1e3 * cost / mib:>11.4f} ms{rate:>14.0f}"
+                  f"{rate * mib:>10.0f}{cost / own:>11.2f}×")
+        print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
