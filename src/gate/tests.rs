@@ -255,7 +255,8 @@ fn tap(came: &Came, answer: impl Fn(&Came) -> Sent) -> Sent {
 #[test]
 fn answers_that_are_none_are_told_apart() {
     let corpus = only(&made().corpus, &["Q02"]);
-    let answers: [(&str, fn(&Came) -> Sent); 5] = [
+    type Answers = fn(&Came) -> Sent;
+    let answers: [(&str, Answers); 5] = [
         (": the server refuses the query: no such table", |_| {
             let info = "<INFO name='QUERY_STATUS' value='ERROR'>no such table</INFO>";
             (200, "text/xml", format!("<VOTABLE><RESOURCE>{info}</RESOURCE></VOTABLE>"))
