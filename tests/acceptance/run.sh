@@ -27,10 +27,6 @@ else
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
 fi
 
-<<<<<<< HEAD
-for script in other_readers raw_schemas report_page; do
-=======
-for script in other_readers raw_schemas tap_clients; do
->>>>>>> tapserver
+for script in other_readers raw_schemas report_page tap_clients; do
     "$venv/bin/python" -B "$here/$script.py" "$tapstat"
 done
