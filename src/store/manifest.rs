@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn its_file_is_json_for_people() {
         let expected = r#"{
-  "schema_version": 1,
+  "schema_version": 2,
   "tapstat": "0.1.0",
   "revision": "unknown",
   "run": "r1",

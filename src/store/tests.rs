@@ -301,7 +301,7 @@ fn a_run_of_another_schema_is_refused_and_can_be_rebuilt_or_removed() {
     fs::write(&path, r#"{"schema_version": 99, "shape": "unknown"}"#).unwrap();
 
     let expected = format!(
-        "{}: run r1 was stored with schema version 99, this tapstat reads version 1: ingest the run again",
+        "{}: run r1 was stored with schema version 99, this tapstat reads version 2: ingest the run again",
         path.display()
     );
     assert_eq!(Store::open(folder.path()).unwrap_err().to_string(), expected);

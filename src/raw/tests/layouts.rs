@@ -211,6 +211,7 @@ fn every_file_that_is_read_is_an_input() {
         "corpus.jsonl",
         "environment.json",
         "events.jsonl",
+        "notes/a.md",
         "pins/cgroup/cpu.max",
         "pins/t8-limits.json",
         "protocol.toml",

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -116,7 +116,7 @@ fn present(folder: &Path) -> io::Result<BTreeSet<String>> {
             let entry = entry?;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             if entry.file_type()?.is_dir() {
-                folders.push((PathBuf::from(entry.path()), format!("{name}/")));
+                folders.push((entry.path(), format!("{name}/")));
             } else {
                 files.insert(name);
             }
