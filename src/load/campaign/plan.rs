@@ -362,13 +362,13 @@ mod tests {
 
     #[test]
     fn shares_are_taken_of_a_closed_loop_before() {
-        let plan = plan("loop = \"open\"\nrates = [\"25%\", 7]");
+        let plan = plan("target_order = \"fixed\"\nloop = \"open\"\nrates = [\"25%\", 7]");
         let rungs: Vec<&Planned> = plan.rungs().collect();
         assert_eq!(rungs.len(), 2 * 3 * 2 * (1 + 2 * 2));
         assert!(rungs[..6].iter().all(|r| r.key.r#loop.as_deref() == Some("closed")));
         let names: Vec<String> = rungs[6..10].iter().map(|rung| rung.name()).collect();
         assert_eq!(names[0], "t8-A-csv-q-c4-q25%-r1");
-        assert_eq!(names[3], "t8-C-csv-q-c4-q7-r1");
+        assert_eq!(names[3], "t8-A-csv-q-c4-q7-r1");
         assert_eq!(rungs[6].capacity_key(), rungs[0].key);
         assert_eq!(rungs[6].resolved(None), None);
         assert_eq!(rungs[6].resolved(Some(1234.56)).unwrap().offered_rps, Some(309.0));

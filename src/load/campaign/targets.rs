@@ -453,7 +453,7 @@ mod tests {
         for (text, expected) in [
             (
                 "base_url = \"localhost\"",
-                "`target.a.base_url` is `localhost`: expected an absolute",
+                "`target.a.base_url` cannot be used: `localhost` is no URL",
             ),
             (&format!("{URL}\ncolour = 1"), "unknown field `colour`"),
             (&format!("{URL}\napi = \"x\""), "`target.a.api` is `x`, which is none of its"),
