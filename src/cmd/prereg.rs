@@ -69,11 +69,10 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     };
     let Prereg { r#ref, commit, paths } = registered.unwrap_or_default();
     // A commit that is on record is that of the protocol's own tag.
-    let is_own = args.tag.as_ref().is_none_or(|tag| *tag == r#ref);
-    let reference = args.tag.clone().unwrap_or(r#ref);
-    if reference.is_empty() {
+    let is_own = args.tag.is_none() || args.tag == r#ref;
+    let Some(reference) = args.tag.clone().or(r#ref) else {
         bail!("no tag: give --tag, or a protocol that has `ref` in its [prereg]");
-    }
+    };
     let examination = examine(&Claim {
         repository: &args.repo,
         reference: &reference,
@@ -86,24 +85,26 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     Ok(Answer::of(examination.verdict == Verdict::Frozen))
 }
 
-/// The pre-registration of a session's one run, in that repository; nothing
-/// where its protocol names no tag.
+/// The pre-registration of a session's one run, in that repository, by that tag
+/// or commit or else the protocol's; nothing where there is neither.
 pub(super) fn examination(
     session: &Session,
     run: &str,
     repository: &Path,
+    tag: Option<&str>,
 ) -> Result<Option<Examination>> {
     let judged = session.judged().iter().find(|judged| judged.run == run);
     let prereg = judged.and_then(|judged| judged.selected.protocol.prereg.clone());
-    let Some(Prereg { r#ref, commit, paths }) = prereg.filter(|prereg| !prereg.r#ref.is_empty())
-    else {
+    let Prereg { r#ref, commit, paths } = prereg.unwrap_or_default();
+    let is_own = tag.is_none() || tag == r#ref.as_deref();
+    let Some(reference) = tag.or(r#ref.as_deref()) else {
         return Ok(None);
     };
     let measurement = measurement(session, run.to_owned())?;
     Ok(Some(examine(&Claim {
         repository,
-        reference: &r#ref,
-        commit: commit.as_deref(),
+        reference,
+        commit: commit.as_deref().filter(|_| is_own),
         paths: &paths,
         run: Some(&measurement),
     })?))

@@ -50,8 +50,12 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub repo: Option<PathBuf>,
 
+    /// The tag or commit of the registration [default: the protocol's]
+    #[arg(long, value_name = "TAG", requires = "repo")]
+    pub tag: Option<String>,
+
     /// Compare the report in a folder with what the store gives
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["run", "against", "shift"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["run", "against", "shift", "tag"])]
     pub check: Option<PathBuf>,
 }
 
@@ -61,6 +65,7 @@ struct Plan<'a> {
     against: Vec<String>,
     shift: Vec<String>,
     repo: Option<&'a Path>,
+    tag: Option<String>,
     protocol: Option<PathBuf>,
     flags: RuleFlags,
     global: &'a Global,
@@ -95,6 +100,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         against,
         shift,
         repo: args.repo.as_deref(),
+        tag: args.tag.clone(),
         protocol: given_protocol(global)?,
         flags: global.rule.flags(),
         global,
@@ -170,6 +176,7 @@ fn check(folder: &Path, args: &Args, global: &Global) -> Result<Answer> {
         against: made.against,
         shift: made.shift,
         repo: args.repo.as_deref(),
+        tag: made.tag,
         protocol,
         flags: made.rule.flags(),
         global,
@@ -228,14 +235,15 @@ impl Plan<'_> {
     fn registration(&self, session: &Session, run: &str) -> Result<Registration> {
         let Some(repo) = self.repo else {
             let judged = session.judged().iter().find(|judged| judged.run == run);
-            let is_named = judged.is_some_and(|judged| judged.selected.protocol.prereg.is_some());
+            let prereg = judged.and_then(|judged| judged.selected.protocol.prereg.as_ref());
+            let is_named = prereg.is_some_and(|prereg| prereg.r#ref.is_some());
             return Ok(if is_named {
                 Registration::NoRepository
             } else {
                 Registration::NoReference
             });
         };
-        let found = prereg::examination(session, run, repo)?;
+        let found = prereg::examination(session, run, repo, self.tag.as_deref())?;
         Ok(found.map_or(Registration::NoReference, |found| Registration::Examined(found.into())))
     }
 
@@ -297,6 +305,7 @@ impl Plan<'_> {
             }
         }
         words.extend(self.repo.map(|_| "--repo DIR".to_owned()));
+        words.extend(self.tag.as_ref().map(|tag| format!("--tag {tag}")));
         let name =
             |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         words.extend(self.protocol.as_ref().map(|path| format!("--protocol {}", name(path))));
@@ -310,6 +319,7 @@ impl Plan<'_> {
         made.against.clone_from(&self.against);
         made.shift.clone_from(&self.shift);
         made.repository = self.repo.is_some();
+        made.tag.clone_from(&self.tag);
         made.rule = self.flags.clone().into();
         if let Some(path) = &self.protocol {
             let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;

@@ -126,8 +126,9 @@ pub struct Containers {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prereg {
-    /// A tag or a commit.
-    pub r#ref: String,
+    /// A tag or a commit. A protocol that is registered by a commit alone cannot
+    /// name it: then whoever examines it does.
+    pub r#ref: Option<String>,
     /// The commit that the tag was set on, where that is on record; the first
     /// digits are enough. Tells whether the tag was moved.
     pub commit: Option<String>,

@@ -218,7 +218,11 @@ fn bodies_and_heads_that_never_end_are_timed_out() {
             let target = start(wire);
             let spec = RungSpec { request_timeout: ms(100), ..spec(&target, wire, path) };
             let outcome = measure(&spec);
-            assert_eq!(faults(&outcome), [name], "{wire:?} {path}");
+            let found = faults(&outcome);
+            assert!(found.contains(&name), "{wire:?} {path}: {found:?}");
+            // A busy server may be late with its head, too.
+            let all_timed_out = found.iter().all(|fault| fault.starts_with("timeout_"));
+            assert!(all_timed_out, "{wire:?} {path}: {found:?}");
         }
     }
 }

@@ -452,7 +452,7 @@ fn runs_of_every_shape() {
                 "Agreement gate: not recorded.",
                 "*No resources: none were sampled",
                 "*The protocol states none (defaults).*",
-                "*The protocol names no tag",
+                "*Neither the protocol nor",
                 "*No run was named that this one could reproduce",
                 "*No run was named that measured the same",
                 "*None were brought: neither `threats`",

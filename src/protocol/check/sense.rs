@@ -152,7 +152,7 @@ fn containers(protocol: &Protocol, run: Option<&RunNames>, findings: &mut Vec<Fi
 
 fn registration(protocol: &Protocol, findings: &mut Vec<Finding>) {
     let Some(prereg) = &protocol.prereg else { return };
-    if prereg.r#ref.trim().is_empty() {
+    if prereg.r#ref.as_ref().is_some_and(|name| name.trim().is_empty()) {
         findings.push(Finding::problem("prereg.ref", "is empty: expected a tag or a commit"));
     }
     if let Some(commit) = &prereg.commit

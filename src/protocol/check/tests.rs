@@ -212,6 +212,7 @@ fn a_registration_names_what_it_freezes() {
     assert!(found[0].starts_with("18 problem prereg.paths[1]: is `../pins`"), "{found:?}");
     let found = after("\"v1\"", "\"\"");
     assert!(found[0].starts_with("16 problem prereg.ref: is empty"), "{found:?}");
+    assert!(after("ref = \"v1\"\n", "").is_empty(), "a commit cannot name itself");
     let found = after("\"3fe01e7\"", "\"v1\"");
     assert!(found[0].starts_with("17 problem prereg.commit: is `v1`"), "{found:?}");
 }

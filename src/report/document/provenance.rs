@@ -28,6 +28,9 @@ pub struct Provenance {
     pub shift: Vec<String>,
     /// Whether the protocol's repository was looked at.
     pub repository: bool,
+    /// The tag or commit that was given in place of the protocol's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// What was changed of the rule.
     pub rule: Rule,
     /// The protocol that was given in place of the run's own.

@@ -29,18 +29,20 @@ pub(super) fn registration(data: &Data) -> Section {
     match &data.registration {
         Registration::Examined(found) => section.page(prereg_page(found), false),
         Registration::NoReference => {
-            section.empty("The protocol names no tag and no commit by which it was registered.");
+            section.empty("Neither the protocol nor who made the report (`--tag`) named a tag or a commit by which it was registered.");
         }
         Registration::NoRepository => {
             section.empty(
                 "Not examined: the report was made without the repository that the protocol was committed to (`--repo DIR`).",
             );
-            if let Some(prereg) = &data.selected.protocol.prereg {
+            if let Some(prereg) = &data.selected.protocol.prereg
+                && let Some(reference) = &prereg.r#ref
+            {
                 let at =
                     prereg.commit.as_ref().map(|commit| format!(", on record at commit {commit}"));
                 section.text(format!(
                     "The protocol says that it was registered by `{}`{}, with these paths; `tapstat prereg --repo DIR --run {}` compares them with what was measured:",
-                    prereg.r#ref,
+                    reference,
                     at.unwrap_or_default(),
                     data.run
                 ));

@@ -185,7 +185,7 @@ fn protocol(data: &Data) -> Grid {
     facts.maybe("generator workers", workload.generator_workers.map(|n| n.to_string()));
     let mix = workload.mix.iter().map(|(class, weight)| format!("{class} {weight}"));
     facts.push("weights of the mix", mix.collect::<Vec<_>>().join(", "));
-    facts.maybe("registered by", prereg.as_ref().map(|prereg| prereg.r#ref.clone()));
+    facts.maybe("registered by", prereg.as_ref().and_then(|prereg| prereg.r#ref.clone()));
     let rule = &data.selected.rule;
     facts.push("confidence", percent(rule.confidence));
     facts.push("tie floor", percent(rule.tie_floor));
