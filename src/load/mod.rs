@@ -16,7 +16,6 @@ pub mod error;
 mod guard;
 #[cfg(target_os = "linux")]
 mod http1;
-mod hyper;
 pub mod outcome;
 pub mod pulse;
 pub mod record;
@@ -25,6 +24,7 @@ pub mod sampler;
 pub mod samples;
 pub mod spec;
 mod summary;
+mod tokio_http;
 pub mod workload;
 
 pub use self::error::LoadError;
@@ -44,7 +44,7 @@ pub fn run(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOutcome, LoadEr
     match (spec.endpoint.scheme, spec.endpoint.http) {
         #[cfg(target_os = "linux")]
         (Scheme::Http, HttpVersion::Http1) => rung::run::<http1::Http1>(spec, watch),
-        _ => rung::run::<hyper::Hyper>(spec, watch),
+        _ => rung::run::<tokio_http::TokioHttp>(spec, watch),
     }
 }
 

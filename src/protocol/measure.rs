@@ -36,6 +36,8 @@ pub enum Loop {
     Closed,
     /// At a fixed offered rate.
     Open,
+    /// Idle, then a closed loop on new connections, again and again.
+    Burst,
 }
 
 impl Loop {
@@ -44,8 +46,49 @@ impl Loop {
         match self {
             Self::Closed => "closed",
             Self::Open => "open",
+            Self::Burst => "burst",
         }
     }
+}
+
+/// A series of bursts: each is a rung, its repetition the burst's place.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// Idle before each burst, in seconds.
+    pub idle_seconds: f64,
+    /// Length of each burst, in seconds.
+    pub seconds: f64,
+    /// Bursts of a series.
+    pub count: i64,
+}
+
+/// How an asynchronous job is polled.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Poll {
+    /// After the job was started, in seconds.
+    pub first_seconds: f64,
+    /// How many times as long each pause is as the one before.
+    pub factor: f64,
+    /// The longest pause, in seconds.
+    pub longest_seconds: f64,
+}
+
+impl Default for Poll {
+    fn default() -> Self {
+        Self { first_seconds: 0.02, factor: 1.5, longest_seconds: 1.0 }
+    }
+}
+
+/// The method of a synchronous TAP query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Parameters in the URL.
+    Get,
+    /// A form in the body.
+    Post,
 }
 
 /// How the requests of an open loop lie in time.
@@ -183,12 +226,23 @@ pub struct Measure {
     pub mode: Mode,
     /// Whether a request waits for the one before it.
     pub r#loop: Loop,
+    /// The bursts of a series, if the loop is that.
+    pub burst: Option<Burst>,
+    /// Whether the concurrencies of a target and class are measured one after the
+    /// other, rising, with nothing between.
+    pub sweep: bool,
     /// What an open loop offers.
     pub rates: Vec<Rate>,
     /// How its requests lie in time.
     pub spacing: Spacing,
+    /// The method of a synchronous TAP query: POST, if nothing is said.
+    pub method: Option<Method>,
+    /// How an asynchronous job is polled.
+    pub poll: Option<Poll>,
     /// How long connections live.
     pub connections: Connections,
+    /// Slow readers: what each connection takes of its responses.
+    pub read_bytes_per_second: Option<i64>,
     /// Streams of each HTTP/2 connection.
     pub streams: Option<i64>,
     /// The CPUs that the generator's workers are pinned to, in turn.
@@ -208,6 +262,11 @@ pub struct Measure {
 }
 
 impl Measure {
+    /// Whether rungs are measured in series that nothing comes between.
+    pub fn has_series(&self) -> bool {
+        self.sweep || self.r#loop == Loop::Burst
+    }
+
     /// The figures out of their range, as (key, value, expected).
     pub(super) fn out_of_range(&self) -> Vec<(String, String, &'static str)> {
         let above = |field: &str, value: Option<f64>| {
@@ -221,7 +280,16 @@ impl Measure {
         let cpus = self.cpus.iter().enumerate().filter(|(_, cpu)| **cpu < 0).map(|(index, cpu)| {
             (format!("measure.cpus[{index}]"), cpu.to_string(), "the number of a CPU, from 0")
         });
+        let (burst, poll) = (self.burst, self.poll);
+        let factor = poll.map(|poll| poll.factor).filter(|factor| !(1.0..=100.0).contains(factor));
         [
+            factor.map(|value| ("measure.poll.factor".to_owned(), value.to_string(), "1 to 100")),
+            above("burst.idle_seconds", burst.map(|burst| burst.idle_seconds)),
+            above("burst.seconds", burst.map(|burst| burst.seconds)),
+            count("burst.count", burst.map(|burst| burst.count)),
+            above("poll.first_seconds", poll.map(|poll| poll.first_seconds)),
+            above("poll.longest_seconds", poll.map(|poll| poll.longest_seconds)),
+            count("read_bytes_per_second", self.read_bytes_per_second),
             above("request_timeout_seconds", self.request_timeout_seconds),
             above("sample_seconds", self.sample_seconds),
             count("streams", self.streams),
@@ -247,6 +315,30 @@ impl Measure {
                 "rates",
                 "is given to a closed loop, which takes what rate it gets: set loop = \"open\"",
             );
+        }
+        if self.r#loop == Loop::Burst && !self.rates.is_empty() {
+            say("rates", "is given to bursts, which are closed loops and take what rate they get");
+        }
+        match (self.r#loop, self.burst) {
+            (Loop::Burst, None) => {
+                say("burst", "is missing: expected { idle_seconds, seconds, count }");
+            }
+            (Loop::Closed | Loop::Open, Some(_)) => {
+                say("burst", "is given to a loop without bursts: set loop = \"burst\"");
+            }
+            _ => {}
+        }
+        if self.sweep && self.r#loop != Loop::Closed {
+            say("sweep", "is true: a sweep over connections is of closed loops");
+        }
+        if self.mode == Mode::Sync && self.poll.is_some() {
+            say("poll", "is given to queries that are answered at once: set mode = \"async\"");
+        }
+        if self.poll.is_some_and(|poll| poll.longest_seconds < poll.first_seconds) {
+            say("poll.longest_seconds", "is shorter than the first pause");
+        }
+        if self.mode == Mode::Async && self.method.is_some() {
+            say("method", "is of synchronous queries: a job is made by POST");
         }
         for (index, rate) in self.rates.iter().enumerate() {
             if self.rates[..index].contains(rate) {
@@ -308,6 +400,21 @@ mod tests {
     }
 
     #[test]
+    fn bursts_and_polling_are_strict() {
+        for (text, expected) in [
+            ("burst = { idle_seconds = 1, seconds = 1 }", "missing field `count`"),
+            ("burst = { idle = 1, seconds = 1, count = 1 }", "unknown field `idle`"),
+            ("poll = { every = 1 }", "unknown field `every`"),
+            ("method = \"put\"", "unknown variant `put`"),
+        ] {
+            let message = measure(text).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+        let poll = measure("poll = { factor = 2 }").unwrap().poll.unwrap();
+        assert_eq!(poll, Poll { factor: 2.0, ..Poll::default() });
+    }
+
+    #[test]
     fn figures_out_of_range_are_named() {
         for (text, field) in [
             ("request_timeout_seconds = 0", "measure.request_timeout_seconds"),
@@ -315,6 +422,13 @@ mod tests {
             ("streams = 0", "measure.streams"),
             ("check_every = 0", "measure.check_every"),
             ("cpus = [0, -2]", "measure.cpus[1]"),
+            ("read_bytes_per_second = 0", "measure.read_bytes_per_second"),
+            ("burst = { idle_seconds = 0, seconds = 1, count = 1 }", "measure.burst.idle_seconds"),
+            ("burst = { idle_seconds = 1, seconds = -1, count = 1 }", "measure.burst.seconds"),
+            ("burst = { idle_seconds = 1, seconds = 1, count = 0 }", "measure.burst.count"),
+            ("poll = { first_seconds = 0 }", "measure.poll.first_seconds"),
+            ("poll = { longest_seconds = inf }", "measure.poll.longest_seconds"),
+            ("poll = { factor = 0.9 }", "measure.poll.factor"),
         ] {
             let message = measure(text).unwrap_err();
             assert!(message.contains(&format!("`{field}`")), "{message}");
@@ -332,6 +446,17 @@ mod tests {
         assert_eq!(keys("loop = \"open\"\nrates = [5, 5.0]"), ["measure.rates[1]"]);
         assert_eq!(keys("mode = \"async\"\nstreams = 2"), ["measure.streams"]);
         assert_eq!(keys("label = \"a b\""), ["measure.label"]);
+        let bursts = "burst = { idle_seconds = 1, seconds = 1, count = 2 }";
+        assert_eq!(keys("loop = \"burst\""), ["measure.burst"]);
+        assert_eq!(keys(bursts), ["measure.burst"]);
+        assert_eq!(keys(&format!("loop = \"burst\"\n{bursts}")), [""; 0]);
+        assert_eq!(keys(&format!("loop = \"burst\"\nsweep = true\n{bursts}")), ["measure.sweep"]);
+        assert_eq!(keys(&format!("loop = \"burst\"\nrates = [5]\n{bursts}")), ["measure.rates"]);
+        assert_eq!(keys("poll = { factor = 2 }"), ["measure.poll"]);
+        let poll = "poll = { first_seconds = 2.0 }";
+        assert_eq!(keys(&format!("mode = \"async\"\n{poll}")), ["measure.poll.longest_seconds"]);
+        assert_eq!(keys("mode = \"async\"\nmethod = \"get\""), ["measure.method"]);
+        assert_eq!(keys("sweep = true\nmethod = \"get\""), [""; 0]);
         assert_eq!(keys(""), [""; 0]);
     }
 }

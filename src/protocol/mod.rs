@@ -11,6 +11,8 @@ mod select;
 pub use file::{
     Containers, Grid, Hypothesis, Prereg, Protocol, ProtocolError, ReportText, Window, Workload,
 };
-pub use measure::{Connections, Loop, Measure, Mode, Order, Rate, Spacing, TargetOrder};
+pub use measure::{
+    Burst, Connections, Loop, Measure, Method, Mode, Order, Poll, Rate, Spacing, TargetOrder,
+};
 pub use rule::{Estimator, Rule, RuleFlags};
 pub use select::{Measured, Selected, select, shipped, shipped_texts};

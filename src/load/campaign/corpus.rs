@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::error::CampaignError;
 use super::targets::{Kind, Target};
 use crate::load::Workload;
-use crate::load::workload::{Ask, Expect, Query, TapOptions};
-use crate::protocol::{Mode, Protocol};
+use crate::load::workload::{Ask, Expect, Query, TapMethod, TapOptions};
+use crate::protocol::{Method, Mode, Protocol};
 use crate::raw::Hasher;
 
 /// The query class that is a mix of the others.
@@ -130,6 +130,10 @@ impl Corpus {
             response_format: (format != "-").then(|| format.to_owned()),
             maxrec: protocol.workload.maxrec.and_then(|maxrec| u64::try_from(maxrec).ok()),
             asynchronous,
+            method: match protocol.measure.method {
+                Some(Method::Get) => TapMethod::Get,
+                Some(Method::Post) | None => TapMethod::Post,
+            },
             ..TapOptions::default()
         };
         let mut requests = Vec::new();
@@ -232,6 +236,16 @@ mod tests {
         assert!(request.headers.contains(&("X-Key".to_owned(), "k".to_owned())));
         let mix = corpus.workload(&protocol(""), ("t", &target), "mix", "csv").unwrap();
         assert_eq!(mix.requests().len(), 2);
+    }
+
+    #[test]
+    fn queries_may_be_asked_by_get() {
+        let corpus = read(TWO).unwrap();
+        let protocol = protocol("[measure]\nmethod = \"get\"");
+        let workload = corpus.workload(&protocol, ("t", &target("")), "Q01", "csv").unwrap();
+        let request = &workload.requests()[0];
+        assert_eq!((&*request.method, request.body.len()), ("GET", 0));
+        assert!(request.target.starts_with("/sync?") && request.target.contains("MAXREC=9"));
     }
 
     #[test]

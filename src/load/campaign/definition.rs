@@ -153,6 +153,12 @@ impl Campaign {
             if protocol.measure.mode == Mode::Async {
                 return Err(format!("target `{name}` is plain HTTP, which has no async mode"));
             }
+            if protocol.measure.method.is_some() {
+                return Err(format!(
+                    "target `{name}` is plain HTTP: `measure.method` is of TAP queries, \
+                     and the corpus has a method for each of its own"
+                ));
+            }
             if formats.iter().any(|format| format != "-") {
                 return Err(format!(
                     "target `{name}` is plain HTTP: expected `grid.formats` to be [\"-\"]"
@@ -230,6 +236,9 @@ impl Campaign {
             "maxrec": protocol.workload.maxrec, "mix": protocol.workload.mix,
             "generator_workers": protocol.workload.generator_workers,
             "mode": measure.mode, "loop": measure.r#loop, "rates": rates,
+            "burst": measure.burst, "sweep": measure.sweep.then_some(true),
+            "method": measure.method, "poll": measure.poll,
+            "read_bytes_per_second": measure.read_bytes_per_second,
             "spacing": measure.spacing, "connections": measure.connections,
             "streams": measure.streams.unwrap_or(1), "cpus": measure.cpus,
             "request_timeout_seconds": request_timeout(protocol),

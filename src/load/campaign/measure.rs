@@ -359,9 +359,14 @@ impl<'a> Run<'a> {
             if self.stopped() {
                 return Ok(ControlFlow::Break(()));
             }
-            if !is_prepared && self.has_hooks() {
-                service.prepare(&self.journal, block)?;
-                is_prepared = true;
+            if !std::mem::replace(&mut is_prepared, true) {
+                if block.is_series && *planned != block.rungs[0] {
+                    let said = "its series was interrupted here, and went on after a pause";
+                    self.journal.event("deviation", Some(&planned.name()), said)?;
+                }
+                if self.has_hooks() {
+                    service.prepare(&self.journal, block)?;
+                }
             }
             let Some(key) = planned.resolved(capacity(&self.journal, planned)) else {
                 return Err(CampaignError::Load {
@@ -457,7 +462,8 @@ impl<'a> Run<'a> {
         let readings = self.sampler.as_ref().map(Sampler::read).unwrap_or_default();
         let count = readings.get(api).map(|reading| reading.processes as i64);
         let instances = count.filter(|count| *count > 0);
-        RungKey { instances, loops: instances.and(target.instance_loops.or(Some(1))), ..key }
+        // Loops say that the instances were prescribed; a scaler's were not.
+        RungKey { instances, loops: instances.and(target.instance_loops), ..key }
     }
 
     /// What should be known of a rung beside its line.

@@ -4,6 +4,7 @@
 //! [`Journal`] is its run directory, new or taken up; [`measure`] goes through
 //! the [`Plan`], and what is killed at any moment loses the rung in flight.
 
+mod commands;
 mod corpus;
 mod definition;
 mod environment;
@@ -19,6 +20,7 @@ mod service;
 mod shard;
 mod targets;
 
+pub use commands::Command;
 pub use corpus::Corpus;
 pub use definition::{Campaign, Inputs};
 pub use environment::Git;
@@ -30,4 +32,4 @@ pub use merge::{Merged, merge, shard_of};
 pub use plan::{Block, Plan, Planned, Selection, Stage};
 pub use rung::Times;
 pub use shard::{Shard, Share};
-pub use targets::{Command, HttpVersion, Kind, Target, Targets};
+pub use targets::{HttpVersion, Kind, Target, Targets};

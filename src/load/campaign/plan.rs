@@ -6,6 +6,9 @@
 //! the repetitions of a cell as far apart as they can, and a campaign that is
 //! cut short has whole repetitions. In blocks, one target is up, with all its
 //! rungs of a tier, and then the next.
+//!
+//! A series (a sweep over connections, the bursts of a cell) takes the place of a
+//! cell in both: it is one block of a target, and nothing comes between its rungs.
 
 use crate::protocol::{Grid, Loop, Measure, Order, Protocol, Rate, TargetOrder};
 use crate::raw::{Hasher, RungKey};
@@ -66,6 +69,20 @@ pub struct Block {
     pub target: String,
     /// Its rungs.
     pub rungs: Vec<Planned>,
+    /// Whether they are a series, which stays apart from what comes before and after.
+    pub is_series: bool,
+}
+
+impl Block {
+    /// Takes up what follows it, if that is of the same target and neither is a
+    /// series; gives it back otherwise.
+    fn join(&mut self, mut next: Self) -> Option<Self> {
+        if self.target != next.target || self.is_series || next.is_series {
+            return Some(next);
+        }
+        self.rungs.append(&mut next.rungs);
+        None
+    }
 }
 
 /// What is measured while the same targets are up.
@@ -114,13 +131,7 @@ impl Plan {
             }
             stage.blocks.retain(|block| !block.rungs.is_empty());
             // Rungs of one target that follow each other now are one block.
-            stage.blocks.dedup_by(|next, block| {
-                let is_same = next.target == block.target;
-                if is_same {
-                    block.rungs.append(&mut next.rungs);
-                }
-                is_same
-            });
+            stage.blocks = joined(std::mem::take(&mut stage.blocks));
         }
         let is_tier = |tier: &Option<String>| match tier {
             Some(tier) => wants(&selection.tiers, tier),
@@ -146,6 +157,19 @@ impl Plan {
     }
 }
 
+/// Blocks, those that belong together as one.
+fn joined(blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
+    let mut joined: Vec<Block> = Vec::new();
+    for block in blocks {
+        let apart = match joined.last_mut() {
+            Some(last) => last.join(block),
+            None => Some(block),
+        };
+        joined.extend(apart);
+    }
+    joined
+}
+
 /// A seed of its own for each thing that draws: the same parts give the same.
 pub fn seed_of(seed: i64, parts: &[&str]) -> u64 {
     let mut hasher = Hasher::new();
@@ -166,6 +190,10 @@ struct Planner<'a> {
 /// What a cell is measured as: a rate, or none.
 type Cell<'a> = (&'a str, &'a str, i64, Option<Rate>);
 
+/// What is measured of one target before another has its turn: a cell once, or a
+/// series; each cell with its repetition.
+type Turn<'a> = Vec<(Cell<'a>, i64)>;
+
 impl Planner<'_> {
     fn plan(mut self) -> Plan {
         let tiers: Vec<Option<String>> = match self.grid.tiers.as_slice() {
@@ -184,52 +212,72 @@ impl Planner<'_> {
 
     fn interleaved(&mut self, tier: Option<String>) -> Stage {
         let mut blocks: Vec<Block> = Vec::new();
-        for (pass, (repetition, cells)) in self.passes().into_iter().enumerate() {
-            for (at, cell) in cells.into_iter().enumerate() {
+        for (pass, turns) in self.passes().into_iter().enumerate() {
+            for (at, turn) in turns.iter().enumerate() {
                 // From one cell to the next, and from one repetition of a cell to
                 // the next, turns alternate.
                 for target in self.targets(tier.as_deref(), [pass, at]) {
-                    let rung = self.rung(&tier, &target, cell, repetition);
-                    match blocks.last_mut() {
-                        Some(block) if block.target == target => block.rungs.push(rung),
-                        _ => blocks.push(Block { target, rungs: vec![rung] }),
-                    }
+                    blocks.push(self.block(&tier, target, turn));
                 }
             }
         }
-        Stage { tier, targets: self.grid.targets.clone(), blocks }
+        Stage { tier, targets: self.grid.targets.clone(), blocks: joined(blocks) }
+    }
+
+    fn block(&mut self, tier: &Option<String>, target: String, turn: &Turn<'_>) -> Block {
+        let rungs =
+            turn.iter().map(|(cell, repetition)| self.rung(tier, &target, *cell, *repetition));
+        let rungs = rungs.collect();
+        Block { target, rungs, is_series: self.measure.has_series() }
     }
 
     fn blocks(&mut self, tier: Option<String>, round: usize) -> Vec<Stage> {
         let mut stages = Vec::new();
         for target in self.targets(tier.as_deref(), [round, 0]) {
-            let mut rungs = Vec::new();
-            for (repetition, cells) in self.passes() {
-                for cell in cells {
-                    rungs.push(self.rung(&tier, &target, cell, repetition));
-                }
-            }
-            let block = Block { target: target.clone(), rungs };
-            stages.push(Stage { tier: tier.clone(), targets: vec![target], blocks: vec![block] });
+            let turns = self.passes().into_iter().flatten();
+            let blocks: Vec<Block> =
+                turns.map(|turn| self.block(&tier, target.clone(), &turn)).collect();
+            let blocks = joined(blocks);
+            stages.push(Stage { tier: tier.clone(), targets: vec![target], blocks });
         }
         stages
     }
 
-    /// Each pass over the cells, with its repetition. Where rates are shares, a
-    /// first pass measures what they are shares of.
-    fn passes<'b>(&self) -> Vec<(i64, Vec<Cell<'b>>)>
+    /// Each pass over the cells. Where rates are shares, a first pass measures
+    /// what they are shares of. Bursts have one pass, a series for each cell.
+    fn passes<'b>(&self) -> Vec<Vec<Turn<'b>>>
     where
         Self: 'b,
     {
+        if let (Loop::Burst, Some(burst)) = (self.measure.r#loop, self.measure.burst) {
+            let series = |cell| (1..=burst.count).map(|count| (cell, count)).collect();
+            return vec![self.cells(&[None]).into_iter().map(series).collect()];
+        }
         let rates: Vec<Option<Rate>> = match self.measure.r#loop {
-            Loop::Closed => vec![None],
+            Loop::Closed | Loop::Burst => vec![None],
             Loop::Open => self.measure.rates.iter().copied().map(Some).collect(),
         };
         let has_shares = rates.iter().any(|rate| matches!(rate, Some(Rate::Share(_))));
-        let capacity = has_shares.then(|| (1, self.cells(&[None])));
+        let capacity = has_shares.then(|| self.turns(1, &[None]));
         let repetitions = 1..=self.grid.repetitions.unwrap_or(0);
-        let passes = repetitions.map(|repetition| (repetition, self.cells(&rates)));
+        let passes = repetitions.map(|repetition| self.turns(repetition, &rates));
         capacity.into_iter().chain(passes).collect()
+    }
+
+    /// The turns of a pass: a cell each, or a sweep over the connections of each
+    /// format and class.
+    fn turns<'b>(&self, repetition: i64, rates: &[Option<Rate>]) -> Vec<Turn<'b>>
+    where
+        Self: 'b,
+    {
+        let cells = self.cells(rates).into_iter().map(|cell| (cell, repetition));
+        if !self.measure.sweep {
+            return cells.map(|cell| vec![cell]).collect();
+        }
+        let mut cells: Turn<'b> = cells.collect();
+        let points = self.grid.concurrencies.len().max(1);
+        cells.chunks_mut(points).for_each(|sweep| sweep.sort_by_key(|((_, _, c, _), _)| *c));
+        cells.chunks(points).map(<[_]>::to_vec).collect()
     }
 
     fn cells<'b>(&self, rates: &[Option<Rate>]) -> Vec<Cell<'b>>
@@ -275,7 +323,11 @@ impl Planner<'_> {
     ) -> Planned {
         let position = self.position;
         self.position += 1;
-        let r#loop = if rate.is_some() { Loop::Open } else { Loop::Closed };
+        let r#loop = match (self.measure.r#loop, rate) {
+            (Loop::Burst, _) => Loop::Burst,
+            (_, Some(_)) => Loop::Open,
+            (_, None) => Loop::Closed,
+        };
         let key = RungKey {
             tier: tier.clone(),
             target: target.to_owned(),
@@ -373,6 +425,31 @@ mod tests {
         assert_eq!(rungs[6].resolved(None), None);
         assert_eq!(rungs[6].resolved(Some(1234.56)).unwrap().offered_rps, Some(309.0));
         assert_eq!(rungs[9].resolved(None).unwrap().offered_rps, Some(7.0));
+    }
+
+    #[test]
+    fn a_sweep_is_a_block_of_rising_connections() {
+        let text = "[grid]\ntargets = [\"A\", \"B\"]\nclasses = [\"q\", \"p\"]\nformats = [\"-\"]\n\
+                    concurrencies = [8, 2, 4]\nrepetitions = 2\n[measure]\nsweep = true\n";
+        let plan = Plan::of(&Protocol::parse(text, "p.toml").unwrap());
+        let one = |target: &str| format!("-:{target}2.1 -:{target}4.1 -:{target}8.1");
+        let first = [one("A"), one("B"), one("B"), one("A")].join(" ");
+        assert!(shown(&plan).starts_with(&first), "{}", shown(&plan));
+        assert_eq!(plan.stages[0].blocks.len(), 8, "two of B in a row are two sweeps");
+        let selection = Selection { targets: vec!["A".into()], ..Selection::default() };
+        assert_eq!(plan.select(&selection).stages[0].blocks.len(), 4);
+    }
+
+    #[test]
+    fn bursts_of_a_series_follow_each_other() {
+        let plan = plan(
+            "target_order = \"fixed\"\nloop = \"burst\"\norder = \"blocks\"\n\
+             burst = { idle_seconds = 1, seconds = 1, count = 3 }",
+        );
+        assert!(shown(&plan).starts_with("8:A4.1 8:A4.2 8:A4.3 8:A8.1 8:A8.2 8:A8.3 8:B4.1"));
+        assert_eq!((plan.len(), plan.stages[0].blocks.len()), (2 * 3 * 2 * 3, 2));
+        let rung = plan.rungs().nth(1).unwrap();
+        assert_eq!(rung.name(), "t8-A-csv-q-c4-burst-r2");
     }
 
     #[test]

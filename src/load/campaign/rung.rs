@@ -11,7 +11,7 @@ use super::targets::{self, Target};
 use crate::load::Workload;
 use crate::load::outcome::{Percentiles, RungOutcome};
 use crate::load::spec::{Endpoint, Kind, Pacing, Polling, RungSpec, Spacing};
-use crate::protocol::{Connections, Mode, Protocol, Spacing as Spaced};
+use crate::protocol::{Connections, Loop, Mode, Poll, Protocol, Spacing as Spaced};
 use crate::raw::{RungKey, RungRecord};
 
 /// How long a request is waited for, if nothing is said.
@@ -30,7 +30,7 @@ const MAX_REDIRECTS: u32 = 10;
 /// The times of a rung, in seconds, as the protocol has them or as is usual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
-    /// Load before the window.
+    /// Load before the window; before a burst there is none.
     pub warmup: f64,
     /// The window; 0 if the protocol does not say.
     pub measure: f64,
@@ -42,10 +42,15 @@ impl Times {
     /// The times of a protocol.
     pub fn of(protocol: &Protocol) -> Self {
         let window = &protocol.window;
-        Self {
-            warmup: window.warmup_seconds.unwrap_or(0.0),
-            measure: window.measure_seconds.unwrap_or(0.0),
-            drain: window.drain_seconds.unwrap_or(DRAIN),
+        let drain = window.drain_seconds.unwrap_or(DRAIN);
+        // The generator idles before a burst, where it would warm up otherwise.
+        match protocol.measure.burst {
+            Some(burst) => Self { warmup: burst.idle_seconds, measure: burst.seconds, drain },
+            None => Self {
+                warmup: window.warmup_seconds.unwrap_or(0.0),
+                measure: window.measure_seconds.unwrap_or(0.0),
+                drain,
+            },
         }
     }
 
@@ -87,9 +92,13 @@ pub fn spec(
     let kind = match (target.kind, measure.mode) {
         (targets::Kind::Http, _) => Kind::Http,
         (targets::Kind::Tap, Mode::Sync) => Kind::TapSync,
-        (targets::Kind::Tap, Mode::Async) => Kind::TapAsync(Polling::default()),
+        (targets::Kind::Tap, Mode::Async) => Kind::TapAsync(polling(measure.poll)),
     };
+    let is_burst = key.r#loop.as_deref() == Some(Loop::Burst.name());
     let pacing = match key.offered_rps {
+        None if is_burst => {
+            Pacing::Burst { idle: seconds(times.warmup), on: seconds(times.measure) }
+        }
         None => Pacing::Closed,
         Some(rate) => Pacing::Open {
             rate: shard.map_or(rate, |shard| shard.rate(rate, all)),
@@ -115,10 +124,22 @@ pub fn spec(
         request_timeout: seconds(request_timeout(protocol)),
         connect_timeout: CONNECT_TIMEOUT,
         check_every: u32::try_from(measure.check_every.unwrap_or(CHECK_EVERY)).unwrap_or(u32::MAX),
-        read_rate: None,
+        read_rate: measure.read_bytes_per_second.and_then(|rate| u64::try_from(rate).ok()),
         seed,
         guard_max: protocol.rule.guard_max,
         max_redirects: MAX_REDIRECTS,
+    }
+}
+
+/// How jobs are polled.
+fn polling(poll: Option<Poll>) -> Polling {
+    let Some(poll) = poll else { return Polling::default() };
+    Polling {
+        first: Duration::from_secs_f64(poll.first_seconds),
+        // From 100 to 10,000: the protocol has a factor from 1 to 100.
+        factor_percent: (poll.factor * 100.0).round() as u32,
+        longest: Duration::from_secs_f64(poll.longest_seconds),
+        ..Polling::default()
     }
 }
 
@@ -206,4 +227,57 @@ pub fn detail(outcome: &RungOutcome) -> Value {
             "unprocessed": connections.unprocessed,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::targets::Targets;
+    use super::*;
+
+    /// What the generator is told of a rung of 2 connections.
+    fn told(measure: &str, r#loop: Loop) -> RungSpec {
+        let protocol = Protocol::parse(&format!("[measure]\n{measure}\n"), "p").unwrap();
+        let text = "[target.t]\nbase_url = \"http://localhost/tap\"\n".to_owned();
+        let targets = Targets::parse(text, "t", std::path::Path::new(".")).unwrap();
+        let target = &targets.target["t"];
+        let endpoint = Endpoint::parse(&target.base_url).unwrap();
+        let r#loop = Some(r#loop.name().to_owned());
+        let key = RungKey { concurrency: 2, r#loop, ..RungKey::default() };
+        let workload = Arc::new(Workload::uniform(Vec::new()).unwrap());
+        spec(&protocol, target, endpoint, &key, workload, 0, None)
+    }
+
+    #[test]
+    fn the_generator_is_told_what_the_protocol_says() {
+        let plain = told("", Loop::Closed);
+        assert_eq!(
+            (plain.pacing, plain.read_rate, plain.kind),
+            (Pacing::Closed, None, Kind::TapSync)
+        );
+        assert_eq!(told("read_bytes_per_second = 5000", Loop::Closed).read_rate, Some(5000));
+        let jobs = told("mode = \"async\"\npoll = { longest_seconds = 9 }", Loop::Closed);
+        let longest = Duration::from_secs(9);
+        assert_eq!(jobs.kind, Kind::TapAsync(Polling { longest, ..Polling::default() }));
+        let burst = "loop = \"burst\"\nburst = { idle_seconds = 4, seconds = 2, count = 3 }";
+        let (idle, on) = (Duration::from_secs(4), Duration::from_secs(2));
+        let told = told(burst, Loop::Burst);
+        assert_eq!(told.pacing, Pacing::Burst { idle, on });
+        assert_eq!((told.warmup, told.measure), (idle, on));
+    }
+
+    #[test]
+    fn polling_is_the_generators_own_unless_said() {
+        assert_eq!(polling(Some(Poll::default())), Polling::default());
+        let poll = Poll { first_seconds: 0.5, factor: 2.0, longest_seconds: 3.0 };
+        let polling = polling(Some(poll));
+        assert_eq!((polling.first, polling.factor_percent), (Duration::from_millis(500), 200));
+        assert_eq!(polling.longest, Duration::from_secs(3));
+    }
+
+    #[test]
+    fn idle_comes_before_a_burst() {
+        let text = "[measure]\nburst = { idle_seconds = 4, seconds = 2, count = 3 }";
+        let times = Times::of(&Protocol::parse(text, "p").unwrap());
+        assert_eq!((times.warmup, times.measure, times.planned()), (4.0, 2.0, 6.0));
+    }
 }

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::commands::Ready;
 use super::definition::Campaign;
 use super::error::CampaignError;
 use super::hooks::{Done, Runner, Tail};
 use super::journal::Journal;
 use super::plan::Block;
 use super::rung;
-use super::targets::{Ready, Target};
+use super::targets::Target;
 use crate::load::outcome::Unwatched;
 use crate::load::spec::{Kind, Pacing};
 use crate::load::workload::{Ask, Expect, Query, TapOptions};
@@ -182,6 +183,7 @@ impl<'a> Service<'a> {
         let mut spec = rung::spec(protocol, self.target, endpoint, &key, workload, 0, None);
         spec.kind = Kind::Http;
         spec.pacing = Pacing::Closed;
+        spec.read_rate = None;
         (spec.streams, spec.workers, spec.check_every) = (1, 1, 0);
         spec.warmup = Duration::ZERO;
         spec.measure = Duration::from_millis(1);
@@ -297,7 +299,7 @@ impl<'a> Service<'a> {
             grid.formats.iter().flat_map(|f| grid.classes.iter().map(move |c| (f, c))).collect();
         let (mut requests, mut errors) = (0, 0);
         for (format, class) in &cells {
-            let key = crate::raw::RungKey { offered_rps: None, ..first.key.clone() };
+            let key = crate::raw::RungKey { offered_rps: None, r#loop: None, ..first.key.clone() };
             let mut spec = self.spec(&key, class, format, 0)?;
             spec.warmup = Duration::ZERO;
             spec.measure = Duration::from_secs_f64(seconds / cells.len() as f64);

@@ -48,8 +48,16 @@ struct Variant {
 fn variants(grid: &Grid, measure: &Measure) -> Vec<Variant> {
     let repetitions = grid.repetitions.unwrap_or(0);
     let closed = |repetitions| Variant { r#loop: None, offered_rps: None, repetitions };
-    if measure.r#loop == Loop::Closed {
-        return vec![closed(repetitions)];
+    match measure.r#loop {
+        Loop::Closed => return vec![closed(repetitions)],
+        Loop::Burst => {
+            return vec![Variant {
+                r#loop: Some(Loop::Burst.name().to_owned()),
+                offered_rps: None,
+                repetitions: measure.burst.map_or(0, |burst| burst.count),
+            }];
+        }
+        Loop::Open => {}
     }
     let has_shares = measure.rates.iter().any(|rate| matches!(rate, Rate::Share(_)));
     let capacity = has_shares.then(|| closed(repetitions.min(1)));
@@ -126,12 +134,20 @@ pub fn promised(protocol: &Protocol) -> Result<Vec<RungKey>, TooLarge> {
 pub fn coverage(protocol: &Protocol, rungs: &[RungKey]) -> Result<Coverage, TooLarge> {
     let mut rungs: Vec<RungKey> = rungs.iter().map(plain).collect();
     sort(&mut rungs);
-    let measured: BTreeSet<String> = rungs.iter().map(RungKey::name).collect();
     let promised: Vec<String> = promised(protocol)?.iter().map(RungKey::name).collect();
     let is_promised: BTreeSet<String> = promised.iter().cloned().collect();
+    let names = rungs.iter().map(RungKey::name);
+    let mut measured: BTreeSet<String> = names.filter(|name| is_promised.contains(name)).collect();
+    let mut beside = Vec::new();
+    for key in rungs.iter().filter(|key| !measured.contains(&key.name())).collect::<Vec<_>>() {
+        // How many instances there would be was found out by measuring: such a
+        // rung is the one that was promised, if no other is.
+        let uncounted = RungKey { instances: None, loops: None, ..key.clone() }.name();
+        if !is_promised.contains(&uncounted) || !measured.insert(uncounted) {
+            beside.push(key.name());
+        }
+    }
     let (has, lacks) = promised.into_iter().partition(|name| measured.contains(name));
-    let beside =
-        rungs.iter().map(RungKey::name).filter(|name| !is_promised.contains(name)).collect();
     Ok(Coverage { has, lacks, beside })
 }
 

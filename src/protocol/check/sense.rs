@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::file::{Grid, Protocol};
+use super::super::measure::Loop;
 use super::super::prereg;
 use super::coverage::promised;
 use super::{Finding, RunNames, TooLarge};
@@ -30,6 +31,7 @@ pub(super) fn findings(
             "is 0: nothing can be measured in no time",
         ));
     }
+    bursts(protocol, &mut findings);
     let contradictions = protocol.measure.contradictions();
     findings.extend(contradictions.into_iter().map(|(key, said)| Finding::problem(key, said)));
     mix(protocol, run, &mut findings);
@@ -59,12 +61,33 @@ fn grid(protocol: &Protocol, findings: &mut Vec<Finding>) {
         }
         names_once(key, names, findings);
     }
-    if grid.repetitions.is_none() {
+    if grid.repetitions.is_none() && protocol.measure.r#loop != Loop::Burst {
         let message = "is missing: a grid without it has no rungs";
         findings.push(Finding::problem("grid.repetitions", message));
     }
     if let Err(TooLarge) = promised(protocol) {
         findings.push(Finding::problem("grid", TooLarge.to_string()));
+    }
+}
+
+/// Refuses what other loops need beside bursts, which have lengths of their own.
+fn bursts(protocol: &Protocol, findings: &mut Vec<Finding>) {
+    if protocol.measure.r#loop != Loop::Burst {
+        return;
+    }
+    let window = &protocol.window;
+    if window.measure_seconds.is_some() {
+        let message = "is given to bursts: measure.burst.seconds says how long they are";
+        findings.push(Finding::problem("window.measure_seconds", message));
+    }
+    if window.warmup_seconds.is_some_and(|seconds| seconds > 0.0) {
+        let message = "is given to bursts, which come from idle";
+        findings.push(Finding::problem("window.warmup_seconds", message));
+    }
+    if protocol.grid.repetitions.is_some_and(|repetitions| repetitions > 1) {
+        let message = "is above 1: the repetitions of a burst are those of its series, \
+                       measure.burst.count";
+        findings.push(Finding::problem("grid.repetitions", message));
     }
 }
 

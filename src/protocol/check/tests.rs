@@ -285,6 +285,44 @@ fn coverage_tells_promised_from_measured() {
 }
 
 #[test]
+fn counted_instances_are_of_the_promised_rungs() {
+    let checked = check(SOUND, |_| true, None);
+    let mut rungs = promised(&checked.protocol).unwrap();
+    let names: Vec<String> = rungs.iter().map(RungKey::name).collect();
+    rungs.iter_mut().for_each(|key| (key.instances, key.loops) = (Some(3), Some(1)));
+    rungs.push(RungKey { instances: Some(4), ..rungs[0].clone() });
+    let counted = coverage(&checked.protocol, &rungs).unwrap();
+    assert_eq!((counted.has, counted.lacks.len()), (names, 0));
+    assert_eq!(counted.beside, ["t8-a-1-csv-Q01-c8-i4x1-r1"]);
+}
+
+#[test]
+fn bursts_are_promised_by_the_series() {
+    let bursts = "loop = \"burst\"\nburst = { idle_seconds = 5, seconds = 2, count = 3 }";
+    let found = |text: &str| {
+        let checked = check(&format!("{text}\n[measure]\n{bursts}\n"), |_| true, None);
+        let names: Vec<String> =
+            promised(&checked.protocol).unwrap().iter().map(RungKey::name).collect();
+        let findings = checked.findings.into_iter().filter(|f| f.severity == Severity::Problem);
+        (names, findings.map(|f| (f.line, f.key)).collect::<Vec<_>>())
+    };
+    let line =
+        |part: &str| Some(1 + SOUND.lines().position(|line| line.starts_with(part)).unwrap());
+    let (_, problems) = found(SOUND);
+    assert!(
+        problems.contains(&(line("repetitions"), "grid.repetitions".to_owned())),
+        "{problems:?}"
+    );
+    let window = format!("{SOUND}\n[window]\nwarmup_seconds = 1\nmeasure_seconds = 1\n");
+    let keys: Vec<String> = found(&window).1.into_iter().map(|(_, key)| key).collect();
+    assert!(keys.contains(&"window.warmup_seconds".to_owned()), "{keys:?}");
+    assert!(keys.contains(&"window.measure_seconds".to_owned()), "{keys:?}");
+    let (names, problems) = found(&SOUND.replace("repetitions = 2\n", ""));
+    assert_eq!((names.len(), problems), (24, vec![]));
+    assert_eq!(names[..2], ["t8-a-1-csv-Q01-c8-burst-r1", "t8-a-1-csv-Q01-c8-burst-r2"]);
+}
+
+#[test]
 fn a_campaign_without_tiers_has_names_without() {
     let text = SOUND.replace("tiers = [\"8\", \"16\"]\n", "");
     let rungs = promised(&check(&text, |_| true, None).protocol).unwrap();

@@ -11,9 +11,14 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
-use super::frame::{self, Cutter, Head, Piece, TooLong};
-use super::hpack::{BadBlock, Field, Fields, Text};
+use super::frame::{self, Cutter, Head, Piece};
 use crate::load::record::{Fault, NEVER, Nanos};
+
+mod stream;
+mod upload;
+
+pub use stream::Answer;
+use stream::{Broken, Stream};
 
 /// Flow control that never holds a server back: what is read is thrown away.
 const WIDE: u32 = (1 << 31) - 1;
@@ -22,8 +27,6 @@ const WIDE: u32 = (1 << 31) - 1;
 const NARROW: u32 = 65_535;
 /// Streams that a server allows before it has said how many.
 const STREAMS: usize = 100;
-/// The most that a window can be.
-const MOST_WINDOW: i64 = (1 << 31) - 1;
 
 const CANCEL: u32 = 8;
 const REFUSED_STREAM: u32 = 7;
@@ -35,42 +38,6 @@ pub enum End {
     Reset,
     /// The server broke the protocol.
     Broken,
-}
-
-/// What is known of a response.
-#[derive(Debug, Default)]
-pub struct Answer {
-    /// 0 before its head.
-    pub status: u16,
-    /// When its head came.
-    pub first_byte: Nanos,
-    pub bytes: u64,
-    pub location: Option<String>,
-    pub content_type: String,
-    /// Its body, as far as it was to be kept.
-    pub body: Vec<u8>,
-    /// Whether that is all of it.
-    pub is_whole: bool,
-}
-
-#[derive(Debug)]
-struct Stream {
-    answer: Answer,
-    /// Bytes of the body to be kept.
-    most: usize,
-    announced: Option<u64>,
-    is_head: bool,
-    /// Why it ended, once it did.
-    ended: Option<Result<(), Fault>>,
-    /// When it ended.
-    at: Nanos,
-    waker: Option<Waker>,
-    /// What is left of the request's body.
-    body: Option<Bytes>,
-    /// Bytes that may be sent of it.
-    window: i64,
-    /// Bytes that came since the server's window was last opened.
-    received: u32,
 }
 
 /// A request as it goes onto a stream.
@@ -112,22 +79,6 @@ pub struct Mux {
     writer: Option<Waker>,
     /// Who waits for a stream to be free.
     waiting: VecDeque<Waker>,
-}
-
-/// What a server must not send.
-#[derive(Debug, Clone, Copy)]
-pub struct Broken;
-
-impl From<TooLong> for Broken {
-    fn from(_: TooLong) -> Self {
-        Self
-    }
-}
-
-impl From<BadBlock> for Broken {
-    fn from(_: BadBlock) -> Self {
-        Self
-    }
 }
 
 impl Mux {
@@ -499,80 +450,6 @@ impl Mux {
         self.waiting.drain(..).for_each(Waker::wake);
         Ok(())
     }
-
-    /// The server takes more of our bodies.
-    fn open(&mut self, number: u32, more: i64) -> Result<(), Broken> {
-        if number == 0 {
-            self.window += more;
-            if self.window > MOST_WINDOW {
-                return Err(Broken);
-            }
-            self.send_bodies();
-        } else if let Some(stream) = self.stream(number) {
-            stream.window += more;
-            self.send_body(number);
-        }
-        Ok(())
-    }
-
-    fn send_bodies(&mut self) {
-        for index in 0..self.streams.len() {
-            self.send_body(self.base + 2 * index as u32);
-        }
-    }
-
-    /// Sends as much of a request's body as the server takes.
-    fn send_body(&mut self, number: u32) {
-        loop {
-            let (most_frame, window) = (self.most_frame as i64, self.window);
-            let Some(stream) = self.stream(number) else { return };
-            let Some(body) = &mut stream.body else { return };
-            let most = most_frame.min(window).min(stream.window).min(body.len() as i64);
-            if most <= 0 || stream.ended.is_some() {
-                return;
-            }
-            let part = body.split_to(most as usize);
-            let is_last = body.is_empty();
-            stream.window -= most;
-            if is_last {
-                stream.body = None;
-            }
-            self.window -= most;
-            let flags = if is_last { frame::END_STREAM } else { 0 };
-            frame::put_head(&mut self.out, part.len(), frame::DATA, flags, number);
-            self.out.extend_from_slice(&part);
-        }
-    }
-}
-
-impl Stream {
-    /// The head of a response.
-    fn read(&mut self, block: &[u8], now: Nanos) -> Result<(), Broken> {
-        let mut status = 0;
-        let mut fields = Fields::new(block);
-        while let Some(field) = fields.next()? {
-            match field {
-                Field::Status(code) => status = code,
-                Field::StatusText(text) => status = whole(&text)?,
-                Field::ContentLength(text) => self.announced = Some(whole(&text)?),
-                Field::Location(text) => {
-                    let text = String::from_utf8(text.read()?).map_err(|_| Broken)?;
-                    self.answer.location = Some(text);
-                }
-                Field::ContentType(text) if self.most > 0 => {
-                    let text = text.read()?;
-                    self.answer.content_type = String::from_utf8_lossy(&text).into_owned();
-                }
-                Field::ContentType(_) | Field::Other => {}
-            }
-        }
-        // An interim response: the real one follows.
-        if status >= 200 {
-            self.answer.status = status;
-            self.answer.first_byte = now;
-        }
-        Ok(())
-    }
 }
 
 /// A payload without its padding.
@@ -580,12 +457,6 @@ fn unpad(payload: &[u8]) -> Result<&[u8], Broken> {
     let (padding, rest) = payload.split_first().ok_or(Broken)?;
     let length = rest.len().checked_sub(usize::from(*padding)).ok_or(Broken)?;
     Ok(&rest[..length])
-}
-
-/// A number in digits.
-fn whole<T: std::str::FromStr>(text: &Text<'_>) -> Result<T, Broken> {
-    let text = text.read()?;
-    std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()).ok_or(Broken)
 }
 
 fn number(payload: &[u8], at: usize) -> Result<u32, Broken> {

@@ -46,7 +46,7 @@ const REST: Duration = Duration::from_millis(10);
 const CLEANING: Duration = Duration::from_secs(5);
 
 /// See the module.
-pub struct Hyper {
+pub struct TokioHttp {
     spec: Arc<RungSpec>,
     place: Place,
     templates: Vec<Template>,
@@ -57,7 +57,7 @@ pub struct Hyper {
     runtime: Runtime,
 }
 
-impl Carrier for Hyper {
+impl Carrier for TokioHttp {
     fn prepare(post: &Post) -> Result<Self, LoadError> {
         let spec = Arc::clone(&post.spec);
         let runtime = tokio::runtime::Builder::new_current_thread()
