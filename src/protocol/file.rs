@@ -84,6 +84,9 @@ pub struct Grid {
     pub formats: Vec<String>,
     /// Connections held.
     pub concurrencies: Vec<i64>,
+    /// Instances of each target, of one event loop each; empty where there are as
+    /// many as there are.
+    pub instances: Vec<i64>,
     /// Repetitions of each cell.
     pub repetitions: Option<i64>,
 }

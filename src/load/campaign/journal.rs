@@ -155,9 +155,13 @@ impl Journal {
         &self.done
     }
 
-    /// What is known of a rung, whatever number of instances it ended with.
+    /// What is known of a rung, whatever number of instances it ended with if
+    /// none was prescribed.
     pub fn find(&self, key: &RungKey) -> Option<&Done> {
         self.done.iter().find(|done| {
+            if key.instances.is_some() {
+                return done.key == *key;
+            }
             let known = RungKey { instances: None, loops: None, ..done.key.clone() };
             known == *key
         })

@@ -236,7 +236,9 @@ impl<'a> Run<'a> {
             .plan
             .stages
             .iter()
-            .map(|stage| json!({"tier": stage.tier, "targets": stage.targets}))
+            .map(|stage| {
+                json!({"tier": stage.tier, "instances": stage.instances, "targets": stage.targets})
+            })
             .collect();
         let kind = if self.journal.done().is_empty() { "start" } else { "resume" };
         let detail = json!({
@@ -272,7 +274,7 @@ impl<'a> Run<'a> {
             let mut services: Vec<Service<'a>> = stage
                 .targets
                 .iter()
-                .map(|name| Service::new(campaign, name, tier, &self.journal))
+                .map(|name| Service::new(campaign, name, tier, stage.instances, &self.journal))
                 .collect();
             let result = self.stage(stage, &mut services);
             let stopped = self.stop_all(&services);
@@ -295,7 +297,8 @@ impl<'a> Run<'a> {
         let tier = first.tier.as_deref();
         let targets = &self.campaign.protocol.grid.targets;
         for name in targets.iter().filter(|name| !first.targets.contains(name)) {
-            Service::new(self.campaign, name, tier, &self.journal).stop(&self.journal)?;
+            Service::new(self.campaign, name, tier, first.instances, &self.journal)
+                .stop(&self.journal)?;
         }
         Ok(())
     }
@@ -457,6 +460,9 @@ impl<'a> Run<'a> {
 
     /// The key with the instances that the target has at the window's end.
     fn with_instances(&self, key: RungKey) -> RungKey {
+        if key.instances.is_some() {
+            return key;
+        }
         let target = self.campaign.target(&key.target);
         let Some(api) = target.api.as_ref().filter(|_| target.count_instances) else { return key };
         let readings = self.sampler.as_ref().map(Sampler::read).unwrap_or_default();

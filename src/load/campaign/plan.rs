@@ -90,10 +90,23 @@ impl Block {
 pub struct Stage {
     /// The tier.
     pub tier: Option<String>,
+    /// How many instances of each target, where that is prescribed.
+    pub instances: Option<i64>,
     /// The targets that are up.
     pub targets: Vec<String>,
     /// Their blocks, in order.
     pub blocks: Vec<Block>,
+}
+
+impl Stage {
+    /// Prescribes instances, of one event loop each.
+    fn with_instances(&mut self, instances: Option<i64>) {
+        self.instances = instances;
+        for rung in self.blocks.iter_mut().flat_map(|block| &mut block.rungs) {
+            rung.key.instances = instances;
+            rung.key.loops = instances.and(Some(1));
+        }
+    }
 }
 
 /// The rungs of a campaign, in the order of measuring.
@@ -200,12 +213,19 @@ impl Planner<'_> {
             [] => vec![None],
             tiers => tiers.iter().cloned().map(Some).collect(),
         };
+        let counts: Vec<Option<i64>> = match self.grid.instances.as_slice() {
+            [] => vec![None],
+            counts => counts.iter().copied().map(Some).collect(),
+        };
+        let rounds = tiers.iter().flat_map(|tier| counts.iter().map(move |count| (tier, *count)));
         let mut stages = Vec::new();
-        for (round, tier) in tiers.into_iter().enumerate() {
-            match self.measure.order {
-                Order::Interleaved => stages.push(self.interleaved(tier)),
-                Order::Blocks => stages.extend(self.blocks(tier, round)),
-            }
+        for (round, (tier, instances)) in rounds.enumerate() {
+            let mut planned = match self.measure.order {
+                Order::Interleaved => vec![self.interleaved(tier.clone())],
+                Order::Blocks => self.blocks(tier.clone(), round),
+            };
+            planned.iter_mut().for_each(|stage| stage.with_instances(instances));
+            stages.append(&mut planned);
         }
         Plan { stages }
     }
@@ -221,7 +241,8 @@ impl Planner<'_> {
                 }
             }
         }
-        Stage { tier, targets: self.grid.targets.clone(), blocks: joined(blocks) }
+        let targets = self.grid.targets.clone();
+        Stage { tier, instances: None, targets, blocks: joined(blocks) }
     }
 
     fn block(&mut self, tier: &Option<String>, target: String, turn: &Turn<'_>) -> Block {
@@ -238,7 +259,8 @@ impl Planner<'_> {
             let blocks: Vec<Block> =
                 turns.map(|turn| self.block(&tier, target.clone(), &turn)).collect();
             let blocks = joined(blocks);
-            stages.push(Stage { tier: tier.clone(), targets: vec![target], blocks });
+            let targets = vec![target];
+            stages.push(Stage { tier: tier.clone(), instances: None, targets, blocks });
         }
         stages
     }
@@ -368,6 +390,20 @@ mod tests {
             format!("{tier}:{}{}.{}", key.target, key.concurrency, key.repetition)
         };
         plan.rungs().map(rung).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn instances_are_stages_of_a_tier() {
+        let text = "[grid]\ntargets = [\"A\", \"B\"]\ntiers = [\"8\"]\nclasses = [\"q\"]\n\
+                    formats = [\"-\"]\nconcurrencies = [4]\ninstances = [1, 2]\nrepetitions = 2\n";
+        let plan = Plan::of(&Protocol::parse(text, "p.toml").unwrap());
+        let counts: Vec<_> = plan.stages.iter().map(|stage| stage.instances).collect();
+        assert_eq!(counts, [Some(1), Some(2)]);
+        for stage in &plan.stages {
+            let rungs = stage.blocks.iter().flat_map(|block| &block.rungs);
+            let keys: Vec<_> = rungs.map(|rung| (rung.key.instances, rung.key.loops)).collect();
+            assert_eq!(keys, [(stage.instances, Some(1)); 4]);
+        }
     }
 
     #[test]

@@ -37,11 +37,13 @@ pub struct Service<'a> {
 }
 
 impl<'a> Service<'a> {
-    /// A target in a tier, whose run directory is `journal`'s.
+    /// A target in a tier, in so many instances if that is prescribed, whose run
+    /// directory is `journal`'s.
     pub fn new(
         campaign: &'a Campaign,
         name: &'a str,
         tier: Option<&'a str>,
+        instances: Option<i64>,
         journal: &Journal,
     ) -> Self {
         let target = campaign.target(name);
@@ -50,6 +52,7 @@ impl<'a> Service<'a> {
         let variables = BTreeMap::from([
             ("TAPSTAT_TARGET", name.to_owned()),
             ("TAPSTAT_TIER", tier.unwrap_or_default().to_owned()),
+            ("TAPSTAT_INSTANCES", instances.map_or(String::new(), |count| count.to_string())),
             ("TAPSTAT_BASE_URL", target.base_url.clone()),
             ("TAPSTAT_RUN", folder.to_string_lossy().into_owned()),
         ]);

@@ -87,6 +87,7 @@ pub fn promised(protocol: &Protocol) -> Result<Vec<RungKey>, TooLarge> {
         grid.classes.len(),
         grid.formats.len(),
         grid.concurrencies.len(),
+        grid.instances.len().max(1),
         repetitions,
     ];
     let rungs = axes.iter().try_fold(1_usize, |product, &axis| product.checked_mul(axis));
@@ -96,9 +97,15 @@ pub fn promised(protocol: &Protocol) -> Result<Vec<RungKey>, TooLarge> {
     } else {
         grid.tiers.iter().cloned().map(Some).collect()
     };
+    let instances: Vec<Option<i64>> = match grid.instances.as_slice() {
+        [] => vec![None],
+        instances => instances.iter().copied().map(Some).collect(),
+    };
+    let stages: Vec<(&Option<String>, Option<i64>)> =
+        tiers.iter().flat_map(|tier| instances.iter().map(move |count| (tier, *count))).collect();
     let mut keys = Vec::with_capacity(rungs);
     for target in &grid.targets {
-        for tier in &tiers {
+        for &(tier, instances) in &stages {
             for query_class in &grid.classes {
                 for response_format in &grid.formats {
                     for &concurrency in &grid.concurrencies {
@@ -112,7 +119,8 @@ pub fn promised(protocol: &Protocol) -> Result<Vec<RungKey>, TooLarge> {
                             mode: mode.clone(),
                             r#loop: variant.r#loop.clone(),
                             offered_rps: variant.offered_rps,
-                            ..RungKey::default()
+                            instances,
+                            loops: instances.and(Some(1)),
                         };
                         for variant in &variants {
                             let repetitions = 1..=variant.repetitions;

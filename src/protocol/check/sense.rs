@@ -54,9 +54,11 @@ fn grid(protocol: &Protocol, findings: &mut Vec<Finding>) {
         ("grid.tiers", &grid.tiers),
     ];
     let concurrencies: Vec<String> = grid.concurrencies.iter().map(i64::to_string).collect();
-    for (key, names) in lists.into_iter().chain([("grid.concurrencies", &concurrencies)]) {
-        // A campaign can do without tiers, and with nothing else.
-        if names.is_empty() && key != "grid.tiers" {
+    let instances: Vec<String> = grid.instances.iter().map(i64::to_string).collect();
+    let numbers = [("grid.concurrencies", &concurrencies), ("grid.instances", &instances)];
+    for (key, names) in lists.into_iter().chain(numbers) {
+        // A campaign can do without these, and without nothing else.
+        if names.is_empty() && !["grid.tiers", "grid.instances"].contains(&key) {
             findings.push(Finding::problem(key, "is empty: a grid without it has no rungs"));
         }
         names_once(key, names, findings);
@@ -64,6 +66,10 @@ fn grid(protocol: &Protocol, findings: &mut Vec<Finding>) {
     if grid.repetitions.is_none() && protocol.measure.r#loop != Loop::Burst {
         let message = "is missing: a grid without it has no rungs";
         findings.push(Finding::problem("grid.repetitions", message));
+    }
+    for (index, count) in grid.instances.iter().enumerate().filter(|(_, count)| **count < 1) {
+        let message = format!("is {count}: expected 1 or more");
+        findings.push(Finding::problem(format!("grid.instances[{index}]"), message));
     }
     if let Err(TooLarge) = promised(protocol) {
         findings.push(Finding::problem("grid", TooLarge.to_string()));

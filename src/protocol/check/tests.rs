@@ -347,3 +347,21 @@ fn an_open_loop_promises_its_rates() {
     let shares = names("[\"25%\", \"50%\"]");
     assert_eq!(shares, ["t8-a-1-csv-Q01-c8-async-r1", "t8-a-1-csv-mix-c8-async-r1"]);
 }
+
+#[test]
+fn instances_are_an_axis_of_the_grid() {
+    let instances = |list: &str| {
+        after("concurrencies = [8]", &format!("concurrencies = [8]\ninstances = {list}"))
+    };
+    assert!(instances("[1, 2]").is_empty());
+    assert_eq!(instances("[1, 2, 1]"), ["7 problem grid.instances[2]: names `1` again"]);
+    assert_eq!(instances("[0, 1]"), ["7 problem grid.instances[0]: is 0: expected 1 or more"]);
+    let text = "[grid]\ntargets = [\"a\"]\nclasses = [\"q\"]\nformats = [\"-\"]\n\
+                concurrencies = [8]\ninstances = [1, 2]\nrepetitions = 2\n";
+    let keys = promised(&Protocol::parse(text, "p.toml").unwrap()).unwrap();
+    let names: Vec<String> = keys.iter().map(RungKey::name).collect();
+    assert_eq!(
+        names,
+        ["a---q-c8-i1x1-r1", "a---q-c8-i1x1-r2", "a---q-c8-i2x1-r1", "a---q-c8-i2x1-r2"]
+    );
+}
