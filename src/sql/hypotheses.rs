@@ -15,6 +15,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("e1.sql", include_str!("../../queries/hypotheses/e1.sql")),
     ("e2.sql", include_str!("../../queries/hypotheses/e2.sql")),
     ("e3.sql", include_str!("../../queries/hypotheses/e3.sql")),
+    ("n1.sql", include_str!("../../queries/hypotheses/n1.sql")),
     ("s1.sql", include_str!("../../queries/hypotheses/s1.sql")),
     ("s2.sql", include_str!("../../queries/hypotheses/s2.sql")),
     ("s3.sql", include_str!("../../queries/hypotheses/s3.sql")),

@@ -8,6 +8,7 @@
 #
 # Environment:
 #   NGINX_HOME   folder of the pages, the logs and the pid files [/tmp/tapstat-nginx]
+#   NGINX_PORT   port, for one at a time whatever its workers are [809N]
 #
 # It needs nginx (Debian: apt-get install nginx-light) and no rights. What runs
 # already is left as it is.
@@ -23,7 +24,8 @@ say() { printf 'nginx.sh: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 2; }
 usage() { sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 
-url() { echo "http://127.0.0.1:809$1"; }
+port() { echo "${NGINX_PORT:-809$1}"; }
+url() { echo "http://127.0.0.1:$(port "$1")"; }
 pid_file() { echo "$home/$1/nginx.pid"; }
 
 # The process id of the master with so many workers, or nothing and 1.
@@ -54,7 +56,7 @@ start() {
 	page 64k.txt 65536
 	page 1m.txt 1048576
 	if ! pid "$workers" >/dev/null; then
-		sed -e "s|@HOME@|$home|g" -e "s|@WORKERS@|$workers|g" "$here/nginx.conf" >"$home/$workers/nginx.conf"
+		sed -e "s|@HOME@|$home|g" -e "s|@PORT@|$(port "$workers")|g" -e "s|@WORKERS@|$workers|g" "$here/nginx.conf" >"$home/$workers/nginx.conf"
 		nginx -p "$home/$workers" -e "$home/$workers/error.log" -c "$home/$workers/nginx.conf"
 	fi
 	for ((i = 0; i < 50; i++)); do
