@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub mod agreement;
 pub mod compare;
@@ -34,7 +34,7 @@ const CAPABILITIES: &str = "capabilities";
 const TAPLINT: &str = "taplint";
 
 /// What a target speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     #[default]
@@ -125,7 +125,7 @@ pub enum GateError {
 }
 
 /// What was found, in the form of `gates.json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gates {
     /// Unix seconds.
     pub recorded_at: f64,
@@ -144,7 +144,7 @@ pub struct Gates {
 }
 
 /// What was found about a target.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetGates {
     pub server: String,
     pub kind: TargetKind,

@@ -39,7 +39,7 @@ pub struct Expect {
     pub status: Option<u16>,
     /// SHA-256 of the body, in lower-case hexadecimal digits.
     pub sha256: Option<String>,
-    /// Rows of the table in the body: CSV, TSV, or a VOTable in TABLEDATA.
+    /// Rows of the table in the body: CSV, TSV, or a VOTable.
     pub rows: Option<u64>,
 }
 
