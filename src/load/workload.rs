@@ -208,6 +208,17 @@ impl Workload {
         Ok(Self { requests, ends })
     }
 
+    /// Fills in what is expected of responses, where a request does not say it.
+    pub fn expect(&mut self, of: impl Fn(&Prepared) -> Option<Expect>) {
+        for request in &mut self.requests {
+            let Some(Expect { status, sha256, rows }) = of(request) else { continue };
+            let own = &mut request.expect;
+            own.status = own.status.or(status);
+            own.rows = own.rows.or(rows);
+            own.sha256 = own.sha256.take().or(sha256);
+        }
+    }
+
     /// The requests, by number.
     pub fn requests(&self) -> &[Prepared] {
         &self.requests
