@@ -7,6 +7,7 @@ mod hooks;
 mod hosts;
 mod resume;
 mod sampled;
+mod series;
 mod server;
 mod tap;
 
