@@ -4,6 +4,7 @@
 //! [`Journal`] is its run directory, new or taken up; [`measure`] goes through
 //! the [`Plan`], and what is killed at any moment loses the rung in flight.
 
+mod calibration;
 mod corpus;
 mod definition;
 mod environment;
@@ -20,6 +21,7 @@ mod service;
 mod shard;
 mod targets;
 
+pub use calibration::{CALIBRATION, calibrate};
 pub use corpus::Corpus;
 pub use definition::{Campaign, Inputs};
 pub use environment::Git;
