@@ -66,7 +66,7 @@ impl Limit {
                 per_mib: detail["b_s_per_mib"].as_f64()?,
             })
         };
-        Ok(found.filter_map(|(_, detail)| read(detail)).last())
+        Ok(found.rev().find_map(|(_, detail)| read(detail)))
     }
 
     /// How much of a worker's time a rung's responses should have taken.
