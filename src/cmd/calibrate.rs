@@ -62,7 +62,8 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// The length of a window.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|seconds| (0.01..=600.0).contains(seconds))

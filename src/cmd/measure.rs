@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -94,6 +95,14 @@ pub struct Args {
     #[arg(long, help_heading = GATES)]
     pub allow_gate_failures: bool,
 
+    /// Measure the generator itself first, in windows of so many seconds [default: 1]
+    ///
+    /// As `tapstat calibrate` does, which takes half a minute; kept in
+    /// calibration.json, so that a report can say how far each rung was from the
+    /// generator's limit.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = super::calibrate::seconds)]
+    pub calibrate: Option<f64>,
+
     /// Send share K of N of each rung's load, beside other hosts
     #[arg(long, value_name = "K/N", requires = "start_at", help_heading = HOSTS)]
     pub shard: Option<Share>,
@@ -161,6 +170,13 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         counted(campaign.plan.len(), "rung"),
         duration(campaign.expected_seconds())
     ));
+    if let Some(seconds) = args.calibrate {
+        let window = Duration::from_secs_f64(seconds);
+        output::say("calibrating the generator");
+        if campaign::calibrate(&campaign, &journal, window)?.is_none() {
+            output::say("the run directory has a calibration already");
+        }
+    }
     let mut progress = RungProgress::new();
     let ending = campaign::measure(&campaign, journal, &stop, &mut progress);
     progress.finish();

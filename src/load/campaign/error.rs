@@ -95,6 +95,9 @@ pub enum CampaignError {
     /// Gates that could not be run.
     #[error("the gates: {0}")]
     Gate(#[from] crate::gate::GateError),
+    /// A generator that could not be calibrated.
+    #[error("calibration: {0}")]
+    Calibrate(#[from] crate::load::calibrate::CalibrateError),
     /// A corpus that the gates cannot read.
     #[error(transparent)]
     Queries(#[from] crate::corpus::CorpusError),

@@ -205,3 +205,41 @@ fn found(
     }
     Ok(gates)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::load::campaign::{Corpus, Targets};
+
+    const CORPUS: &str = r#"{"query_id": "a", "query_class": "Q", "adql": "SELECT 1", "rows_min": 7, "rows_max": 7}
+{"query_id": "b", "query_class": "Q", "adql": "SELECT 2", "rows_min": 1, "rows_max": 30}
+{"query_id": "c", "query_class": "Q", "adql": "SELECT 3", "rows_min": 1, "rows_max": 30}
+{"query_id": "d", "query_class": "Q", "adql": "SELECT 4", "expect": {"rows": 2}}
+"#;
+
+    #[test]
+    fn the_corpus_says_what_is_expected_or_else_the_gates_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.jsonl");
+        std::fs::write(&path, CORPUS).unwrap();
+        let corpus = Corpus::read(&path).unwrap();
+        let protocol = Protocol::parse("[workload]\nmaxrec = 5\n", "p").unwrap();
+        let targets = "[target.t]\nbase_url = \"http://localhost/tap\"\n".to_owned();
+        let targets = Targets::parse(targets, "t", Path::new(".")).unwrap();
+        let workload = corpus.workload(&protocol, ("t", &targets.target["t"]), "Q", "csv");
+        let mut workload = Arc::unwrap_or_clone(workload.unwrap());
+        let seen = |rows| Expected { rows: Some(rows), status: None, sha256: "00".into() };
+        let expected = [("a", 9), ("b", 4), ("c", 20), ("d", 9)];
+        let expected = expected.map(|(id, rows)| (id.to_owned(), seen(rows)));
+        let passed =
+            Passed { maxrec: Some(5), expected: BTreeMap::from(expected), ..Passed::default() };
+        passed.expect(&mut workload);
+        let rows: Vec<_> = workload.requests().iter().map(|one| one.expect.rows).collect();
+        // No answer has more rows than MAXREC.
+        assert_eq!(rows, [Some(5), Some(4), Some(5), Some(2)]);
+        // The digest of a table is not that of a body.
+        assert!(workload.requests().iter().all(|one| one.expect.sha256.is_none()));
+    }
+}

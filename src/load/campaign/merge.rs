@@ -18,6 +18,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 
+use super::calibration::CALIBRATION;
 use super::environment::differences;
 use super::error::CampaignError;
 use super::journal::{Journal, RESOURCES};
@@ -108,7 +109,11 @@ pub fn merge(paths: &[PathBuf], parent: &Path) -> Result<Merged, CampaignError> 
     if let Some(bytes) = sampled {
         journal.file(RESOURCES, &bytes)?;
     }
-    copy_pins(first, &journal)?;
+    for folder in ["pins", "capabilities", "taplint"] {
+        copy_folder(first, folder, &journal, |_| true)?;
+    }
+    let is_found = |name: &str| name.ends_with("gates.json") || name == CALIBRATION;
+    copy_folder(first, "", &journal, is_found)?;
     events(&parts, &journal)?;
 
     let mut merged = Merged { path, rungs: 0, missing: Vec::new(), apart: Vec::new() };
@@ -201,12 +206,20 @@ fn environment(parts: &[Part]) -> Value {
     environment
 }
 
-fn copy_pins(part: &Part, journal: &Journal) -> Result<(), CampaignError> {
-    let Ok(entries) = fs::read_dir(part.path.join("pins")) else { return Ok(()) };
+/// Copies files of a folder in a run directory, if it is there.
+fn copy_folder(
+    part: &Part,
+    folder: &str,
+    journal: &Journal,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(), CampaignError> {
+    let Ok(entries) = fs::read_dir(part.path.join(folder)) else { return Ok(()) };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let bytes = fs::read(entry.path()).map_err(CampaignError::io(&entry.path()))?;
-        journal.file(&format!("pins/{name}"), &bytes)?;
+        if wanted(&name) {
+            let bytes = fs::read(entry.path()).map_err(CampaignError::io(&entry.path()))?;
+            journal.file(&Path::new(folder).join(&name).to_string_lossy(), &bytes)?;
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! [`Journal`] is its run directory, new or taken up; [`measure`] goes through
 //! the [`Plan`], and what is killed at any moment loses the rung in flight.
 
+mod calibration;
 mod commands;
 mod corpus;
 mod definition;
@@ -22,6 +23,7 @@ mod shard;
 mod targets;
 
 pub use commands::Command;
+pub use calibration::{CALIBRATION, calibrate};
 pub use corpus::Corpus;
 pub use definition::{Campaign, Inputs};
 pub use environment::Git;

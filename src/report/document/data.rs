@@ -107,6 +107,8 @@ pub struct Data {
     pub(super) tier_changes: View,
     pub(super) cost: View,
     pub(super) responses: View,
+    /// What each rung asked of the generator.
+    pub(super) loads: View,
     pub(super) scaling: View,
     pub(super) sweep: View,
     pub(super) bursts: View,
@@ -205,6 +207,15 @@ impl Data {
                     "SELECT query_class, avg(mean_response_bytes) AS bytes \
                      FROM rungs WHERE run = '{run}' AND mean_response_bytes IS NOT NULL \
                      GROUP BY query_class ORDER BY query_class"
+                ),
+            )?,
+            loads: query(
+                session,
+                "rungs",
+                &format!(
+                    "SELECT target, rung, rps, mean_response_bytes, generator_workers \
+                     FROM rungs WHERE run = '{run}' AND mean_response_bytes IS NOT NULL \
+                     AND generator_workers > 0 ORDER BY target, rung"
                 ),
             )?,
             scaling: ask(

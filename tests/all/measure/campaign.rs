@@ -160,3 +160,37 @@ fn errors_above_the_ceiling_are_a_no() {
     assert_eq!(events(&campaign.run(), "errors")[0]["detail"]["error_fraction"], 1.0);
     campaign.ingest_clean(&campaign.run());
 }
+
+#[test]
+fn plain_http_is_held_to_the_documents_that_the_gates_saw() {
+    let protocol = SMALL.replace("gates = false\n", "check_every = 1\n");
+    let campaign = Campaign::new(&protocol.replace("repetitions = 3", "repetitions = 1"));
+    let (code, said) = campaign.measure(&["--classes", "a"]);
+    assert!(code.is_some_and(|code| code < 2), "{said}");
+    let run = campaign.run();
+    let gates: Value =
+        serde_json::from_slice(&std::fs::read(run.join("gates.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&gates["passed"], &gates["agreement"]["agreed"]),
+        (&json!(true), &json!(["a", "b"]))
+    );
+    assert_eq!(events(&run, "gate")[0]["detail"]["passed"], true);
+    for event in events(&run, "generator") {
+        let checks = &event["detail"]["checks"];
+        assert!(checks["made"].as_u64().unwrap() > 0 && checks["failed"] == 0, "{event}");
+    }
+    campaign.ingest_clean(&run);
+
+    let failing = Server::with_status(1, "404 Not Found");
+    let target = |name: &str, server: &Server| {
+        format!("[target.{name}]\nbase_url = \"{}\"\nkind = \"http\"\n", server.url())
+    };
+    let text = target("fast", &campaign.fast) + &target("slow", &failing);
+    RunFolder::create(&campaign.sandbox.path("")).file("targets.toml", text);
+    let before = campaign.fast.answered();
+    let (code, said) = campaign.measure(&["--allow-gate-failures", "--label", "refused"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("gate failed: a: slow: status 404"), "{said}");
+    assert!(said.contains("no class is left to compare"), "{said}");
+    assert_eq!(campaign.fast.answered() - before, 3, "a probe of each query, and no more");
+}

@@ -52,6 +52,11 @@ fn the_shares_of_two_hosts_make_one_run() {
         let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
         assert!(said.contains(expected), "{said}");
     }
+    // What the first host's gates found goes with the run.
+    let found = r#"{"targets": {"fast": {}}, "agreement": {"classes": {}}}"#;
+    std::fs::write(directories[0].join("gates.json"), found).unwrap();
+    std::fs::create_dir(directories[0].join("taplint")).unwrap();
+    std::fs::write(directories[0].join("taplint/fast.txt"), "no errors").unwrap();
     // A machine that is busy may have measured apart, which is not for this test
     // to judge: then the rung is void.
     let merged = campaign.sandbox.tapstat(&["merge", two, one]).output().unwrap();
@@ -61,6 +66,8 @@ fn the_shares_of_two_hosts_make_one_run() {
         rungs(&run),
         ["fast---a-c3-r1", "fast---b-c3-r1", "slow---a-c3-r1", "slow---b-c3-r1"]
     );
+    assert_eq!(std::fs::read_to_string(run.join("gates.json")).unwrap(), found);
+    assert_eq!(std::fs::read_to_string(run.join("taplint/fast.txt")).unwrap(), "no errors");
     let parts = directories.each_ref().map(|directory| lines(&directory.join("rungs.jsonl")));
     for rung in lines(&run.join("rungs.jsonl")) {
         let of = |part: &[Value]| {

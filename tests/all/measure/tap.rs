@@ -161,13 +161,19 @@ fn sync_in_both_formats_from_the_gates_to_the_report() {
 fn async_jobs_are_measured_to_their_result() {
     let protocol = PROTOCOL.replace("[measure]\n", "[measure]\nmode = \"async\"\n");
     let campaign = Campaign::new(&protocol, None);
-    let (code, said) = campaign.measure(&["--allow-gate-failures", "--classes", "Q02"]);
+    let (code, said) =
+        campaign.measure(&["--allow-gate-failures", "--classes", "Q02", "--calibrate=0.03"]);
     assert!(code.is_some_and(|code| code < 2), "{said}");
     let run = campaign.run();
     assert_eq!(rungs(&run).len(), 4);
     sound(&run);
     let report = campaign.report(&run);
     assert!(report.contains("async"), "{report}");
+    let calibration: Value =
+        serde_json::from_slice(&fs::read(run.join("calibration.json")).unwrap()).unwrap();
+    assert!(calibration["a_s_per_request"].is_f64());
+    assert!(report.contains("Calibrated over HTTP/1.1 beside this run, a worker"), "{report}");
+    assert!(report.contains(" nearest (%) |"), "{report}");
     let modes: Vec<(String, bool)> = ask(
         &campaign.sandbox.session(),
         // No job is done before it was polled once, 20 ms after it was made.
