@@ -19,7 +19,9 @@ pub(super) fn section(data: &Data) -> Result<Section, ReportError> {
         section.empty("A fit goes through rungs, and the run has none: it is a published table.");
         return Ok(section);
     }
-    section.page(fit_page(&data.cost, &[])?, true);
+    if !data.cost.is_empty() {
+        section.page(fit_page(&data.cost, &[])?, true);
+    }
     section.picture(data.figure("client-cost"));
     let costs = costs(data)?;
     if costs.is_empty() {
