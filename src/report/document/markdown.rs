@@ -77,11 +77,15 @@ fn sentence(text: &str) -> String {
 fn with_code(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     // Backticks side by side, or one without its other, begin no code of ours.
-    if parts.len() % 2 == 0 || text.contains("``") {
+    if parts.len().is_multiple_of(2) || text.contains("``") {
         return plain_markdown(text, MARKS);
     }
     let part = |(index, part): (usize, &&str)| {
-        if index % 2 == 0 { plain_markdown(part, MARKS) } else { visible(part).into_owned() }
+        if index.is_multiple_of(2) {
+            plain_markdown(part, MARKS)
+        } else {
+            visible(part).into_owned()
+        }
     };
     parts.iter().enumerate().map(part).collect::<Vec<String>>().join("`")
 }
