@@ -17,7 +17,7 @@ use crate::sql::Session;
 const EXAMPLES: &str = "\
 Examples:
   tapstat figure vertical-scaling --run scaling -o scaling.pdf --width column
-  tapstat figure reproduction --run 20260911 --against 20260912 -o reproduction.svg
+  tapstat figure reproduction --run 20260912 --against 20260911 -o reproduction.svg
   tapstat figure --all -o figures
   tapstat figure --all --check figures";
 
@@ -182,8 +182,7 @@ fn all(args: &Args, global: &Global) -> Result<Answer> {
     let mut files = BTreeMap::new();
     for run in &runs {
         for name in Name::ALL {
-            let against = against.as_ref().filter(|other| *other != run);
-            match draw(name, &request(args, &session, run, against))? {
+            match draw(name, &request(args, &session, run, against.as_ref()))? {
                 Drawn::Unavailable(why) => {
                     say(format_args!("tapstat: note: {run}: no figure {name}: {why}"));
                 }

@@ -240,10 +240,19 @@ impl Canvas<'_> {
 
     /// An arrow upwards from a mark: the figure is a lower bound.
     pub fn arrow(&self, at: At, radius: i32, ink: Ink) {
-        let (x, foot) = (at.0, at.1 - radius - 8);
-        let tip = foot - 50;
+        self.arrow_to(at, -1, radius, ink);
+    }
+
+    /// An arrow downwards from a mark: the figure is at most this.
+    pub fn arrow_down(&self, at: At, radius: i32, ink: Ink) {
+        self.arrow_to(at, 1, radius, ink);
+    }
+
+    fn arrow_to(&self, at: At, way: i32, radius: i32, ink: Ink) {
+        let (x, foot) = (at.0, at.1 + way * (radius + 8));
+        let tip = foot + way * 50;
         self.line(&[(x, foot), (x, tip)], ink, 7);
-        self.line(&[(x - 16, tip + 19), (x, tip), (x + 16, tip + 19)], ink, 7);
+        self.line(&[(x - 16, tip - way * 19), (x, tip), (x + 16, tip - way * 19)], ink, 7);
     }
 
     /// A vertical interval with its ends marked.
@@ -280,9 +289,11 @@ impl Canvas<'_> {
     }
 }
 
-/// Whether a character of a name is written as it is.
+/// Whether a character of a name is written as it is: XML must hold it, and it
+/// must not turn the direction of what follows.
 pub fn is_written(c: char) -> bool {
-    !c.is_control() && !matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{fffe}' | '\u{ffff}')
+    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !c.is_control() && !turns && !matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// The library writes to memory: nothing that it does can fail.

@@ -22,6 +22,8 @@ struct Pair {
     /// (B − A) / A.
     gap: f64,
     outcome: String,
+    /// Whether A and B are lower bounds.
+    bounds: (bool, bool),
     interval_a: Option<(f64, f64)>,
     /// B's interval against A's mean.
     interval_gap: Option<(f64, f64)>,
@@ -65,9 +67,10 @@ fn pairs(
     let (gaps, outcomes) = (view.floats("gap")?, view.names("outcome")?);
     let cells_a = a.cells(&super::Filter::default())?;
     let cells_b = b.cells(&super::Filter::default())?;
-    let interval = |cells: &[Cell], place: &Place, target: &str| {
+    // Its interval, and whether it is a lower bound.
+    let known = |cells: &[Cell], place: &Place, target: &str| {
         let is_it = |cell: &&Cell| cell.place == *place && cell.target == target;
-        cells.iter().find(is_it).and_then(|cell| cell.interval)
+        cells.iter().find(is_it).map_or((None, false), |cell| (cell.interval, cell.lower_bound))
     };
     let mut pairs = Vec::new();
     for row in 0..view.len() {
@@ -83,6 +86,8 @@ fn pairs(
             continue;
         }
         let relative = |value: f64| value / rps_a - 1.0;
+        let (interval_a, bound_a) = known(&cells_a, in_a, &target_a[row]);
+        let (interval_b, bound_b) = known(&cells_b, in_b, &target_b[row]);
         pairs.push(Pair {
             server: servers[row].clone(),
             place: in_b.clone(),
@@ -90,9 +95,9 @@ fn pairs(
             b: rps_b,
             gap,
             outcome: outcomes[row].clone(),
-            interval_a: interval(&cells_a, in_a, &target_a[row]),
-            interval_gap: interval(&cells_b, in_b, &target_b[row])
-                .map(|(low, high)| (relative(low), relative(high))),
+            bounds: (bound_a, bound_b),
+            interval_a,
+            interval_gap: interval_b.map(|(low, high)| (relative(low), relative(high))),
         });
     }
     pairs.sort_by(|x, y| (&x.server, &x.place).cmp(&(&y.server, &y.place)));
@@ -148,6 +153,10 @@ fn compose(
     }
     if has("void") {
         keys.push(Key::new(Symbol::Hollow, "void in either run: voided by the guard"));
+    }
+    if pairs.iter().any(|pair| pair.bounds != (false, false)) {
+        let text = "a run's figure is a lower bound: the gap may lie further that way";
+        keys.push(Key::new(Symbol::Arrow, text));
     }
     if has("higher") || has("lower") {
         keys.push(Key::new(Symbol::None, "named: not a tie, its intervals do not touch"));
@@ -221,6 +230,19 @@ fn compose(
     for pair in pairs.iter().filter(|pair| pair.outcome == "void") {
         said.push(format!("hollow: {}, {}: voided by the guard", pair.server, pair.place.text()));
     }
+    for pair in pairs {
+        let of = match pair.bounds {
+            (true, true) => "A and B",
+            (true, false) => "A",
+            (false, true) => "B",
+            (false, false) => continue,
+        };
+        let place = pair.place.text();
+        said.push(format!(
+            "lower bound: {}, {place}: {of}, the generator was near its limit",
+            pair.server
+        ));
+    }
     said.extend(comparable(request, a, b)?);
     let stamps = [a.stamp.clone(), b.stamp.clone()];
     let alt: Vec<String> =
@@ -256,12 +278,16 @@ fn draw_pair(
 ) {
     let at = panel.at(pair.a, 100.0 * pair.gap);
     let tier = pair.place.tier.as_ref().map(|tier| format!("tier {tier}, ")).unwrap_or_default();
+    let bounded = |value: f64, is_bound: bool| {
+        format!("{}{}", if is_bound { "≥ " } else { "" }, figure(value))
+    };
+    let (bound_a, bound_b) = pair.bounds;
     let value = format!(
         "{}, {tier}{}: {} against {} requests/s, {}, {}",
         pair.server,
         pair.place.text(),
-        figure(pair.b),
-        figure(pair.a),
+        bounded(pair.b, bound_b),
+        bounded(pair.a, bound_a),
         crate::report::figure::change(Some(pair.gap)),
         pair.outcome
     );
@@ -283,6 +309,13 @@ fn draw_pair(
             let from = panel.at(x.within(low), 100.0 * pair.gap);
             let to = panel.at(x.within(high), 100.0 * pair.gap);
             canvas.line(&[from, to], ink, 6);
+        }
+        // B may be more, and A: where both are, the gap may lie on either side.
+        if bound_b {
+            canvas.arrow(at, 18, ink);
+        }
+        if bound_a {
+            canvas.arrow_down(at, 18, ink);
         }
         canvas.symbol(at, series, 18, pair.outcome == "void");
     });

@@ -136,11 +136,17 @@ fn uses(
     for ((target, at), (count, cores, bytes)) in sums {
         // A sum without one of its containers would be a dip that was none.
         if members.get(target).map(BTreeSet::len) == Some(count) {
-            let t = from + (at as f64 + 0.5) * step;
+            let t = middle((from, to), step, at);
             uses.entry(target.to_owned()).or_default().push((t, cores, bytes));
         }
     }
     Ok(uses)
+}
+
+/// The middle of a step of time, or the end of all where that comes first: the
+/// last step may be a part of one.
+fn middle((from, to): (f64, f64), step: f64, at: i64) -> f64 {
+    (from + (at as f64 + 0.5) * step).min(to)
 }
 
 /// Time from the start in the unit that reads best.
@@ -352,5 +358,17 @@ fn draw_lanes(
                 canvas.fill(bar, ink, 0.6);
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_step_lies_beyond_the_end() {
+        assert_eq!(middle((100.0, 115.2), 1.0, 0), 100.5);
+        assert_eq!(middle((100.0, 115.2), 1.0, 14), 114.5);
+        assert_eq!(middle((100.0, 115.2), 1.0, 15), 115.2);
     }
 }

@@ -90,7 +90,7 @@ pub enum ReportError {
     },
 
     /// A folder that is not a report's.
-    #[error("{}: it has files, and no report.json: expected an empty folder, or that of an earlier report", .0.display())]
+    #[error("{}: it has files, and no report.json of a report: expected an empty folder, or that of an earlier report", .0.display())]
     NoReport(PathBuf),
 
     /// A page could not be made from its template.

@@ -15,6 +15,9 @@ use tempfile::{NamedTempFile, SpooledTempFile};
 /// Bytes that are held in memory; more wait in a temporary file.
 const HELD: usize = 16 << 20;
 
+/// What the names of unfinished files begin with.
+const TEMPORARY: &str = ".tapstat-";
+
 /// What is finished and waits for [`release`].
 static HELD_BACK: Mutex<Vec<SpooledTempFile>> = Mutex::new(Vec::new());
 
@@ -75,13 +78,18 @@ impl Sink {
         // A folder that is not there is told by the system's own words.
         folder.metadata()?;
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".tapstat-");
+        builder.prefix(TEMPORARY);
         let permissions = old.map(|old| old.permissions()).or_else(new_file_permissions);
         if let Some(permissions) = permissions {
             builder.permissions(permissions);
         }
         let file = BufWriter::new(builder.tempfile_in(folder).map_err(without_path)?);
         Ok(Self(Kind::Replace { file, path }))
+    }
+
+    /// Whether a file of that name is one that a killed process left unfinished.
+    pub fn is_temporary(name: &str) -> bool {
+        name.starts_with(TEMPORARY)
     }
 
     /// Whether somebody looks at it.

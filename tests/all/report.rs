@@ -455,7 +455,7 @@ fn runs_of_every_shape() {
                 "*Neither the protocol nor",
                 "*No run was named that this one could reproduce",
                 "*No run was named that measured the same",
-                "*None were brought: neither `threats`",
+                "*None were brought: neither `threats` in the protocol's `[report]` nor `notes/threats*.md`",
             ],
         ),
     ] {
@@ -645,6 +645,12 @@ fn what_a_report_needs_to_know() {
         assert!(stderr.contains(part), "{part}: {stderr}");
         assert!(!sandbox.path("x").exists());
     }
+    // The store holds what its manifests name, and nothing else.
+    let within = store.join("reports/r1");
+    let (code, stderr) = call(&["--run", SCALING, "--output", within.to_str().unwrap()]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("it lies in the store"), "{stderr}");
+    assert!(!store.join("reports").exists());
     // Somebody's own folder is left alone.
     RunFolder::create(&sandbox.path("mine")).file("index.html", "mine");
     let (code, stderr) = call(&["--run", SCALING, "--output", "mine"]);

@@ -23,15 +23,30 @@ pub fn write(folder: &Path, files: &Files) -> Result<(), ReportError> {
     };
     let present = present(folder).map_err(failed(folder))?;
     let old = fs::read(folder.join(PROVENANCE)).ok();
-    if !present.is_empty() && old.is_none() {
+    // Anybody may have a `report.json`, beside an `index.html` that is theirs.
+    let is_report = |bytes: &Vec<u8>| Provenance::parse(bytes).is_ok();
+    let is_left = |file: &String| file.rsplit('/').next().is_some_and(Sink::is_temporary);
+    if !old.as_ref().is_some_and(is_report) && !present.iter().all(is_left) {
         return Err(ReportError::NoReport(folder.to_owned()));
     }
     fs::create_dir_all(folder).map_err(failed(folder))?;
-    for (name, bytes) in files {
+    // In a new folder first, so that one that is never finished is known as a
+    // report's; in an old one last, since until then it names what is there.
+    let (first, last) = files.iter().partition::<Vec<_>, _>(|(name, _)| *name == PROVENANCE);
+    let order: Vec<_> = if old.is_none() {
+        first.into_iter().chain(last).collect()
+    } else {
+        last.into_iter().chain(first).collect()
+    };
+    for (name, bytes) in order {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
+            if parent != folder {
+                unlink(parent).map_err(failed(parent))?;
+            }
             fs::create_dir_all(parent).map_err(failed(parent))?;
         }
+        unlink(&path).map_err(failed(&path))?;
         let mut sink = Sink::file(&path).map_err(failed(&path))?;
         sink.write_all(bytes).map_err(failed(&path))?;
         sink.finish().map_err(failed(&path))?;
@@ -45,6 +60,15 @@ pub fn write(folder: &Path, files: &Files) -> Result<(), ReportError> {
         }
     }
     Ok(())
+}
+
+/// Takes away a link in place of a file or folder of the report: what it leads to
+/// is not the report's to write.
+fn unlink(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => fs::remove_file(path),
+        _ => Ok(()),
+    }
 }
 
 /// A file of a report that is not as it should be.
@@ -173,5 +197,47 @@ mod tests {
         let error = write(folder.path(), &files(&[("index.html", "x")])).unwrap_err();
         assert!(matches!(error, ReportError::NoReport(_)), "{error}");
         assert_eq!(fs::read_to_string(folder.path().join("index.html")).unwrap(), "mine");
+
+        // Also where it happens to have a file of that name.
+        fs::write(folder.path().join(PROVENANCE), "{\"audits\": []}").unwrap();
+        let error = write(folder.path(), &files(&[("index.html", "x")])).unwrap_err();
+        assert!(matches!(error, ReportError::NoReport(_)), "{error}");
+        assert_eq!(fs::read_to_string(folder.path().join("index.html")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_report_that_was_never_finished_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".tapstat-x1"), "half").unwrap();
+        let all = files(&[("a.md", "a"), ("z/z.md", "z")]);
+        // A file in the way of a folder stops it in the middle.
+        let path = folder.path().join("r");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(".tapstat-x2"), "half").unwrap();
+        fs::create_dir(path.join("a.md")).unwrap();
+        write(&path, &all).unwrap_err();
+        fs::remove_dir(path.join("a.md")).unwrap();
+        write(&path, &all).unwrap();
+        assert_eq!(texts(&faults(&path, &all).unwrap()), ["extra: .tapstat-x2"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_replaced_and_not_followed() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("report"), folder.path().join("other"));
+        let all = files(&[("index.md", "a"), ("figures/x.svg", "<svg/>")]);
+        write(&path, &all).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("x.svg"), "mine").unwrap();
+        fs::remove_file(path.join("index.md")).unwrap();
+        fs::remove_dir_all(path.join("figures")).unwrap();
+        symlink(other.join("x.svg"), path.join("index.md")).unwrap();
+        symlink(&other, path.join("figures")).unwrap();
+        write(&path, &all).unwrap();
+        assert_eq!(fs::read_to_string(other.join("x.svg")).unwrap(), "mine");
+        assert_eq!(faults(&path, &all).unwrap(), []);
     }
 }

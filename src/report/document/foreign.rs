@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
+};
 
 fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH)
@@ -48,7 +50,38 @@ pub(super) fn to_markdown(text: &str, level: usize) -> String {
             nothing_else.replace_range(range, &edit);
         }
     }
-    format!("{}\n", nothing_else.trim_end())
+    let mut done = format!("{}\n", nothing_else.trim_end());
+    if let Some(fence) = open_fence(&done) {
+        done += &format!("{fence}\n");
+    }
+    done
+}
+
+/// What closes the fenced code at the end of a text that leaves it open: all that
+/// follows the text would be code. What lies in a list or a quotation ends with it.
+fn open_fence(text: &str) -> Option<String> {
+    let mut depth = 0_usize;
+    let mut last = None;
+    for (event, range) in parser(text).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) if depth == 0 => {
+                last = Some(range);
+                depth += 1;
+            }
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    let block = text[last.filter(|range| text[range.end..].trim().is_empty())?].trim();
+    let mark = block.chars().next()?;
+    let length = block.chars().take_while(|c| *c == mark).count();
+    let closes = |line: &str| {
+        let line = line.trim();
+        line.len() >= length && line.chars().all(|c| c == mark)
+    };
+    let is_closed = block.lines().skip(1).last().is_some_and(closes);
+    (!is_closed).then(|| mark.to_string().repeat(length))
 }
 
 /// A heading of the text as one of another level, its content left alone.
@@ -167,6 +200,20 @@ mod tests {
             "| 1 | &lt;b>2&lt;/b> |\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn code_that_is_left_open_is_closed() {
+        for (text, expected) in [
+            ("```\na", "```\na\n```\n"),
+            ("x\n\n~~~~ sh\na\n~~~\n", "x\n\n~~~~ sh\na\n~~~\n~~~~\n"),
+            ("```", "```\n```\n"),
+            ("```\na\n```", "```\na\n```\n"),
+            ("```\na\n```\n\nb", "```\na\n```\n\nb\n"),
+            ("- ```\n  a", "- ```\n  a\n"),
+        ] {
+            assert_eq!(to_markdown(text, 3), expected, "{text}");
         }
     }
 

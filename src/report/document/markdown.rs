@@ -56,7 +56,7 @@ fn code(lines: &[String]) -> String {
 /// A text of one line that is no list, no heading and no quotation, whatever it
 /// begins with.
 fn sentence(text: &str) -> String {
-    let text = plain_markdown(text.trim(), MARKS).replace('\n', " ");
+    let text = with_code(text.trim()).replace('\n', " ");
     match text.as_bytes() {
         [b'#' | b'>' | b'+' | b'-' | b'=', ..] => format!("\\{text}"),
         [b'0'..=b'9', ..] => {
@@ -70,6 +70,24 @@ fn sentence(text: &str) -> String {
         }
         _ => text,
     }
+}
+
+/// What stands between two backticks is code, in which nothing is escaped: a
+/// backslash there would be read as one.
+fn with_code(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // Backticks side by side, or one without its other, begin no code of ours.
+    if parts.len().is_multiple_of(2) || text.contains("``") {
+        return plain_markdown(text, MARKS);
+    }
+    let part = |(index, part): (usize, &&str)| {
+        if index.is_multiple_of(2) {
+            plain_markdown(part, MARKS)
+        } else {
+            visible(part).into_owned()
+        }
+    };
+    parts.iter().enumerate().map(part).collect::<Vec<String>>().join("`")
 }
 
 fn heading(text: &str) -> String {
@@ -92,6 +110,9 @@ mod tests {
             ("generator_cpu_peak and _x_", "generator_cpu_peak and \\_x\\_"),
             ("two\nlines", "two lines"),
             ("`invalid`", "`invalid`"),
+            ("*a* `[report]`, `notes/*.md` <b>", "\\*a\\* `[report]`, `notes/*.md` &lt;b>"),
+            ("a`b *c*", "a`b \\*c\\*"),
+            ("``*c*``", "``\\*c\\*``"),
         ] {
             assert_eq!(sentence(text), expected, "{text}");
         }

@@ -177,7 +177,12 @@ fn reproduction_has_its_ties_and_its_band() {
     let sandbox = Sandbox::with_runs([first, SCALING, extra].map(|run| published.join(run)));
     let session = sandbox.session();
     let figure = against(&session, Name::Reproduction, SCALING, Some(first), Filter::default());
-    assert_texts(&figure.svg(), &["argus: 20 of 20 tie, largest gap −5.8%", "tie band: ±10%"]);
+    let svg = figure.svg();
+    assert_texts(&svg, &["argus: 20 of 20 tie, largest gap −5.8%", "tie band: ±10%"]);
+    // Both runs have argus's widest class near the generator's limit.
+    assert!(svg.contains("argus, tier 8, Q11, csv, c = 8: ≥ 27.3 against ≥ 27.5 requests/s"));
+    let bounds = figure.notes.iter().filter(|note| note.starts_with("lower bound: ")).count();
+    assert_eq!(bounds, 2, "{:?}", figure.notes);
     let figure = against(&session, Name::Reproduction, extra, Some(SCALING), Filter::default());
     let svg = figure.svg();
     assert_texts(&svg, &["dachs: 8 of 8 tie, largest gap −2.7%"]);
@@ -292,7 +297,7 @@ fn an_inline_figure_is_part_of_its_page() {
 #[test]
 fn names_cannot_break_out_of_the_drawing() {
     let sandbox = Sandbox::new();
-    let name = "<b>&\"q\"</b>\u{7}\u{e000}0";
+    let name = "<b>&\"q\"</b>\u{7}\u{e000}0\u{202e}1";
     let run = sandbox.run("odd");
     run.rungs(["8", "16"].map(|tier| {
         crate::support::Rung::new("a", 1).with("tier", tier).with("query_class", name)
@@ -303,7 +308,7 @@ fn names_cannot_break_out_of_the_drawing() {
     }
     let svg = figure_of(&sandbox.session(), Name::VerticalScaling, "odd", Filter::default()).svg();
     assert!(svg.contains("&lt;b&gt;&amp;"), "{svg}");
-    assert!(!svg.contains("<b>") && !svg.contains('\u{7}') && !svg.contains('\u{e000}'));
+    assert!(!svg.contains("<b>") && !svg.contains(['\u{7}', '\u{e000}', '\u{202e}']));
 }
 
 #[test]

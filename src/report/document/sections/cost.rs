@@ -21,7 +21,9 @@ pub(super) fn section(data: &Data) -> Result<Section, ReportError> {
         section.empty("A fit goes through rungs, and the run has none: it is a published table.");
         return Ok(section);
     }
-    section.page(fit_page(&data.cost, &[])?, true);
+    if !data.cost.is_empty() {
+        section.page(fit_page(&data.cost, &[])?, true);
+    }
     section.picture(data.figure("client-cost"));
     if let Some(limit) = Limit::of(data)? {
         limit.describe(&mut section, data)?;
