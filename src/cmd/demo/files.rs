@@ -23,7 +23,7 @@ pub fn protocol(folder: &Path, window_s: f64, dataset_sha256: &str) -> Result<Pa
     let sample = window_s / 5.0;
     let [a, b] = CLASSES;
     let text = format!(
-        r#"# What `tapstat demo` measures. To measure it again: tapstat measure protocol.toml
+        r#"# What `tapstat demo` measures; `tapstat measure` measures it again.
 name = "demo"
 description = "The embedded TAP server twice, on one small corpus: queries wait 5 ms in the one, 20 ms in the other."
 
@@ -76,8 +76,8 @@ reproduce = ["tapstat demo"]
 /// If they cannot be written.
 pub fn targets(folder: &Path, servers: &mut [(&str, Server)]) -> Result<PathBuf> {
     let mut text = String::from(
-        "# The servers of `tapstat demo`, which starts and ends them. `tapstat measure` does so by the
-# hooks, with the `tapstat` on your path.
+        "# The servers of `tapstat demo`. `tapstat measure` finds them down, and starts and stops
+# them by these hooks, with the `tapstat` on the path.
 ",
     );
     for (name, server) in servers {
