@@ -4,10 +4,10 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord};
 
 use super::{Answer, AnswerError, Column, Kind, Value};
 
-/// Reads CSV with a header. An empty field is null: the format has no other way
+/// Reads CSV, or what has another delimiter, with a header. An empty field is null: the format has no other way
 /// to say so.
-pub fn parse(body: &[u8]) -> Result<Answer, AnswerError> {
-    let mut reader = ReaderBuilder::new().from_reader(body);
+pub fn parse(body: &[u8], delimiter: u8) -> Result<Answer, AnswerError> {
+    let mut reader = ReaderBuilder::new().delimiter(delimiter).from_reader(body);
     let headers = reader.headers().map_err(|error| problem(&error, body))?;
     let column = |name: &str| Column { name: name.trim().to_owned(), kind: Kind::Unknown };
     let columns: Vec<Column> = headers.iter().map(column).collect();

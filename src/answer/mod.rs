@@ -16,14 +16,16 @@ pub use canonical::canonical;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
     Csv,
+    Tsv,
     Votable,
 }
 
 impl Format {
-    /// By the name that runs call it, `csv` or `votable`.
+    /// By the name that runs call it, `csv`, `tsv` or `votable`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
             "votable" => Some(Self::Votable),
             _ => None,
         }
@@ -33,6 +35,7 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
+            Self::Tsv => "tsv",
             Self::Votable => "votable",
         }
     }
@@ -111,10 +114,14 @@ impl Answer {
     /// was asked for, and with status 200.
     pub fn parse(format: Format, body: &[u8]) -> Result<Self, AnswerError> {
         match (format, sniff(body)?) {
-            (Format::Csv, Look::Text) => csv::parse(body),
+            (Format::Csv, Look::Text) => csv::parse(body, b','),
+            (Format::Tsv, Look::Text) => csv::parse(body, b'\t'),
             (Format::Votable, Look::Xml) => votable::parse(body),
-            (Format::Csv, Look::Xml) => match votable::parse(body) {
-                Ok(_) => Err(AnswerError::malformed("a VOTable in place of CSV")),
+            (Format::Csv | Format::Tsv, Look::Xml) => match votable::parse(body) {
+                Ok(_) => {
+                    let asked = format.name().to_ascii_uppercase();
+                    Err(AnswerError::malformed(format!("a VOTable in place of {asked}")))
+                }
                 Err(error) => Err(error),
             },
             (Format::Votable, Look::Text) => {

@@ -1,7 +1,7 @@
 //! `tapstat gates`: what must hold before anything is timed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
@@ -12,9 +12,9 @@ use super::args::{Global, OutputArgs};
 use super::output::{Output, say};
 use crate::answer::Format;
 use crate::corpus::{self, Corpus};
-use crate::gate::http::{Limits, Tls};
-use crate::gate::{self, GateTarget, Options, Stilts, TargetKind, taplint};
-use crate::load::campaign::{Kind, Target, Targets};
+use crate::gate::http::Limits;
+use crate::gate::{self, GateTarget, Options, Stilts, taplint};
+use crate::load::campaign::{Target, Targets, gate_target};
 
 mod page;
 
@@ -110,7 +110,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         probes: args.probes,
         formats: formats(&args.formats),
         folder: folder.clone(),
-        stilts: stilts(args)?,
+        stilts: stilts(args.stilts.as_deref(), args.no_taplint)?,
         limits: Limits { time: Duration::from_secs_f64(args.timeout), ..Limits::default() },
         ..Options::default()
     };
@@ -139,26 +139,8 @@ pub(super) fn gate_targets(targets: &Targets, only: &[String]) -> Result<Vec<Gat
     if found.is_empty() {
         bail!("the targets file has no target");
     }
-    Ok(found.into_iter().map(|(name, target)| gate_target(name, target)).collect())
-}
-
-fn gate_target(name: &str, target: &Target) -> GateTarget {
-    GateTarget {
-        name: name.to_owned(),
-        server: target.server.clone().unwrap_or_else(|| name.to_owned()),
-        base_url: target.base_url.clone(),
-        kind: match target.kind {
-            Kind::Tap => TargetKind::Tap,
-            Kind::Http => TargetKind::Http,
-        },
-        headers: target.headers.clone(),
-        tls: Tls {
-            ca: target.tls.ca.clone(),
-            server_name: target.tls.server_name.clone(),
-            insecure: target.tls.insecure,
-            unix_socket: target.unix_socket.clone(),
-        },
-    }
+    let target = |(name, target): (&String, &Target)| gate_target(name, target, &targets.folder);
+    Ok(found.into_iter().map(target).collect())
 }
 
 fn select(corpus: &mut Corpus, classes: &[String]) -> Result<()> {
@@ -189,11 +171,11 @@ fn formats(asked: &[AskFormat]) -> Vec<Format> {
 
 /// The program of taplint. One that is named has to be there; one that is not
 /// found leaves the gate `not run`.
-fn stilts(args: &Args) -> Result<Stilts> {
-    if args.no_taplint {
+pub(super) fn stilts(given: Option<&Path>, no_taplint: bool) -> Result<Stilts> {
+    if no_taplint {
         return Ok(Stilts::NotRun("--no-taplint".to_owned()));
     }
-    Ok(match (taplint::find(args.stilts.as_deref()), &args.stilts) {
+    Ok(match (taplint::find(given), given) {
         (Some(path), _) => Stilts::At(path),
         (None, Some(path)) => bail!("{}: no such program", path.display()),
         (None, None) => Stilts::NotRun("no `stilts` on PATH".to_owned()),

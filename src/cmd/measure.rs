@@ -10,10 +10,12 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::Answer;
 use super::args::Global;
+use super::gates::stilts;
 use super::output::{self, Output};
 use super::progress::{RungProgress, duration};
 use crate::load::campaign::{
-    self, Campaign, Ending, HostLock, Inputs, Planned, Selection, Shard, Share, Times,
+    self, Campaign, CampaignError, Ending, Gating, HostLock, Inputs, Planned, Selection, Shard,
+    Share, Times,
 };
 use crate::report::figure::counted;
 use crate::report::{Align, Grid, MISSING, Page};
@@ -27,14 +29,16 @@ Examples:
 
 /// Measure what a protocol promises, into a new run directory
 ///
-/// Starts the targets by their hooks, verifies them, sends the load, and writes
-/// every request of every rung. A rung is on the disk when the next begins: a
+/// Starts the targets by their hooks, verifies them, passes them through the
+/// gates (as `tapstat gates` does), sends the load, and writes every request of
+/// every rung. A rung is on the disk when the next begins: a
 /// measurement that is killed loses the rung in flight, and `--resume` goes on.
 /// Ctrl-C drops the rung under way, stops the targets, and says how to go on;
 /// a second Ctrl-C ends it at once. One measurement at a time on a host.
 ///
 /// Exit with 1 if a rung of the run was voided or has more errors than the rule
-/// allows, or if the measurement was stopped before its end.
+/// allows, if the gates refuse the measurement, or if it was stopped before its
+/// end.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -78,6 +82,18 @@ pub struct Args {
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',', help_heading = PART)]
     pub classes: Vec<String>,
 
+    /// The program of taplint [default: `stilts` on PATH]
+    #[arg(long, value_name = "FILE", help_heading = GATES)]
+    pub stilts: Option<PathBuf>,
+
+    /// Queries of each class that are compared before it is timed
+    #[arg(long, value_name = "N", default_value_t = Gating::default().probes, help_heading = GATES)]
+    pub probes: usize,
+
+    /// Measure targets that fail the gates; every report says so
+    #[arg(long, help_heading = GATES)]
+    pub allow_gate_failures: bool,
+
     /// Send share K of N of each rung's load, beside other hosts
     #[arg(long, value_name = "K/N", requires = "start_at", help_heading = HOSTS)]
     pub shard: Option<Share>,
@@ -92,6 +108,7 @@ pub struct Args {
 }
 
 const PART: &str = "Part of the plan";
+const GATES: &str = "Gates";
 const HOSTS: &str = "Several hosts";
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
@@ -101,7 +118,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     if !args.dry_run {
         output::refuse(&global.output, "measure")?;
     }
-    let mut inputs = Inputs {
+    let inputs = Inputs {
         protocol: args.file.clone(),
         targets: args.targets.clone(),
         corpus: args.corpus.clone(),
@@ -111,9 +128,13 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
             targets: args.only.clone(),
             classes: args.classes.clone(),
         },
-        shard: None,
+        shard: shard(args)?,
+        gating: Gating {
+            stilts: stilts(args.stilts.as_deref(), false)?,
+            probes: args.probes,
+            allow_failures: args.allow_gate_failures,
+        },
     };
-    inputs.shard = shard(args)?;
     let campaign = Campaign::read(&inputs)?;
     for note in &campaign.notes {
         output::say(format_args!("tapstat: note: {note}"));
@@ -146,6 +167,22 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     drop(lock);
     match ending {
         Ok(ending) => Ok(conclude(args, &ending)),
+        Err(CampaignError::Gates { path: file, failures, allowable }) => {
+            for failure in &failures {
+                output::say(format_args!("gate failed: {failure}"));
+            }
+            let how = if allowable {
+                "; to measure all the same, and say so in every report: --allow-gate-failures"
+            } else {
+                ": no class is left to compare"
+            };
+            output::say(format_args!("{} has the whole of it{how}", file.display()));
+            output::say(format_args!(
+                "refused by the gates; to try again:\n  {}",
+                resume_command(args, &path)
+            ));
+            Ok(Answer::No)
+        }
         Err(error) => {
             let how = resume_command(args, &path);
             output::say(format_args!("what was measured is kept; to go on with it:\n  {how}"));
@@ -184,6 +221,12 @@ fn conclude(args: &Args, ending: &Ending) -> Answer {
         ));
     } else {
         output::say(format_args!("measured {path}: {}", counted(done, "rung")));
+    }
+    if ending.left_out > 0 {
+        output::say(format_args!(
+            "{} left out: the targets' answers differ ({path}/events.jsonl says in what)",
+            counted(ending.left_out, "rung")
+        ));
     }
     for (rungs, what) in
         [(&ending.voided, "void"), (&ending.failing, "above the rule's error ceiling")]
@@ -229,7 +272,16 @@ fn resume_command(args: &Args, path: &Path) -> String {
         option("--shard", format!("{}/{}", share.k, share.n));
         option("--start-at", "TIME".to_owned());
     }
+    if let Some(stilts) = &args.stilts {
+        option("--stilts", quoted(stilts));
+    }
+    if args.probes != Gating::default().probes {
+        option("--probes", args.probes.to_string());
+    }
     option("--resume", quoted(path));
+    if args.allow_gate_failures {
+        words.push("--allow-gate-failures".to_owned());
+    }
     words.join(" ")
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -28,7 +28,9 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Query {
     /// The first 16 hexadecimal digits of the sha256 of the text.
+    #[serde(deserialize_with = "label")]
     pub query_id: String,
+    #[serde(deserialize_with = "label")]
     pub query_class: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
@@ -61,6 +63,15 @@ pub struct Query {
 
 fn yes() -> bool {
     true
+}
+
+/// A text, or a number, which some corpora have for one.
+fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(de::Error::custom("expected a text or a number")),
+    }
 }
 
 impl Query {

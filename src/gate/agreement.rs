@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::compare::{self, Difference, KEY, Table};
@@ -16,7 +16,7 @@ use crate::corpus::{Corpus, Draws, Kind, Query, hex};
 const MAXREC: &str = "1000000";
 
 /// Whether the targets agree, class by class.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     pub agreed: Vec<String>,
     pub disagreed: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Agreement {
 }
 
 /// Whether the targets agree on a class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassAgreement {
     pub agrees: bool,
     /// Nothing where values are not compared.
@@ -41,7 +41,7 @@ pub struct ClassAgreement {
 }
 
 /// A query that was sent to all targets.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     pub query_id: String,
     pub same: bool,
@@ -54,24 +54,24 @@ pub struct Probe {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows_max: Option<u64>,
     pub results: BTreeMap<String, Outcome>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
     #[serde(skip)]
     reasons: Vec<String>,
 }
 
 /// What a target answered: in the first format, and in each.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     #[serde(flatten)]
     pub first: Received,
     /// By format.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub formats: BTreeMap<String, Received>,
 }
 
 /// What came in one format.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Received {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,

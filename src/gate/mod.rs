@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub mod agreement;
 pub mod compare;
@@ -34,7 +34,7 @@ const CAPABILITIES: &str = "capabilities";
 const TAPLINT: &str = "taplint";
 
 /// What a target speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     #[default]
@@ -120,12 +120,14 @@ pub enum GateError {
     Name(String),
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
+    #[error("{path}: not what the gates write: {source}")]
+    File { path: PathBuf, source: serde_json::Error },
     #[error("the HTTP client cannot be started: {0}")]
     Client(std::io::Error),
 }
 
 /// What was found, in the form of `gates.json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gates {
     /// Unix seconds.
     pub recorded_at: f64,
@@ -144,7 +146,7 @@ pub struct Gates {
 }
 
 /// What was found about a target.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetGates {
     pub server: String,
     pub kind: TargetKind,
@@ -157,9 +159,12 @@ pub struct TargetGates {
 /// The answer that all targets gave to a query, for checks of later answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    pub rows: u64,
-    /// Of the keys in their order; those of a query with TOP and without an
-    /// order may be others next time.
+    /// Of a table.
+    pub rows: Option<u64>,
+    /// Of a document.
+    pub status: Option<u16>,
+    /// Of a document, or of a table's keys in their order; those of a query with
+    /// TOP and without an order may be others next time.
     pub sha256: String,
 }
 
@@ -169,7 +174,8 @@ impl Gates {
         let probes = self.agreement.classes.values().flat_map(|class| &class.detail);
         let agreed = probes.filter(|probe| probe.same).filter_map(|probe| {
             let first = &probe.results.values().next()?.first;
-            let expected = Expected { rows: first.rows?, sha256: first.sha256.clone()? };
+            let sha256 = first.sha256.clone()?;
+            let expected = Expected { rows: first.rows, status: first.status, sha256 };
             // Metadata agrees whatever it is.
             let same = |outcome: &agreement::Outcome| outcome.first.sha256 == first.sha256;
             probe.results.values().all(same).then(|| (probe.query_id.clone(), expected))
@@ -177,11 +183,59 @@ impl Gates {
         agreed.collect()
     }
 
+    /// What is wrong with these targets, whatever they answer to queries: a
+    /// comparison with them is refused for it.
+    pub fn refusals(&self, targets: &[String]) -> Vec<String> {
+        let known = targets.iter().filter_map(|name| Some((name, self.targets.get(name)?)));
+        known.flat_map(|(name, gates)| gates.failures(name)).collect()
+    }
+
+    /// Takes in what was found about targets that were up at another time. Whether
+    /// their answers are those of the others was not looked at, and is not said.
+    pub fn take_in(&mut self, earlier: Self, not_judged: String) {
+        for (name, gates) in earlier.targets {
+            self.targets.entry(name).or_insert(gates);
+        }
+        let agreement = &mut self.agreement;
+        for (class, found) in earlier.agreement.classes {
+            agreement.classes.entry(class).or_insert(found);
+        }
+        agreement.classes.retain(|_, found| !found.agrees);
+        agreement.disagreed = agreement.classes.keys().cloned().collect();
+        agreement.agreed.clear();
+        agreement.other_values.clear();
+        agreement.not_run = Some(not_judged);
+        self.sum_up();
+    }
+
+    /// Says what does not hold.
+    fn sum_up(&mut self) {
+        let of_targets = self.targets.iter().flat_map(|(name, gates)| gates.failures(name));
+        let of_classes = self.agreement.disagreed.iter().map(|class| {
+            let reason = self.agreement.classes.get(class).and_then(|class| class.reasons.first());
+            format!("{class}: {}", reason.map_or("the answers differ", String::as_str))
+        });
+        self.failures = of_targets.chain(of_classes).collect();
+        self.passed = self.failures.is_empty();
+    }
+
     /// The name of the file: `gates.json`, or `t8-gates.json`.
     pub fn file_name(&self) -> String {
-        self.tier
-            .as_ref()
-            .map_or_else(|| "gates.json".to_owned(), |tier| format!("t{tier}-gates.json"))
+        file_name(self.tier.as_deref())
+    }
+
+    /// Reads the file of a tier in a folder; none if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is none of this program's.
+    pub fn read(folder: &Path, tier: Option<&str>) -> Result<Option<Self>, GateError> {
+        let path = folder.join(file_name(tier));
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(io(&path))?,
+        };
+        let gates = serde_json::from_slice(&bytes);
+        gates.map(Some).map_err(|source| GateError::File { path, source })
     }
 
     /// Writes the file into a folder, and gives its path.
@@ -196,6 +250,20 @@ impl Gates {
         std::fs::write(&path, text).map_err(io(&path))?;
         Ok(path)
     }
+}
+
+impl TargetGates {
+    /// What is wrong with the target of that name, one sentence each.
+    fn failures(&self, name: &str) -> Vec<String> {
+        let problems = self.vosi.iter().flat_map(|vosi| &vosi.problems);
+        let problems = problems.map(|problem| format!("{name}: {problem}"));
+        let taplint = self.taplint.as_ref().and_then(|taplint| failure(name, taplint));
+        problems.chain(taplint).collect()
+    }
+}
+
+fn file_name(tier: Option<&str>) -> String {
+    tier.map_or_else(|| "gates.json".to_owned(), |tier| format!("t{tier}-gates.json"))
 }
 
 /// Runs all gates. `progress` is told what is being looked at.
@@ -221,7 +289,6 @@ pub fn run(
     }
     let client = Client::new(options.limits).map_err(GateError::Client)?;
     let mut found = BTreeMap::new();
-    let mut failures = Vec::new();
     for target in targets {
         let mut gates = TargetGates {
             server: target.server.clone(),
@@ -232,13 +299,13 @@ pub fn run(
             progress(&format!("{}: service description", target.name));
             let (vosi, documents) = vosi::ask(&client, target);
             keep(options, target, &documents)?;
-            failures
-                .extend(vosi.problems.iter().map(|problem| format!("{}: {problem}", target.name)));
             gates.vosi = Some(vosi);
         }
         found.insert(target.name.clone(), gates);
     }
-    let is_down = !failures.is_empty();
+    let is_down = found
+        .values()
+        .any(|gates| gates.vosi.as_ref().is_some_and(|vosi: &Vosi| !vosi.problems.is_empty()));
     for target in targets.iter().filter(|target| target.kind == TargetKind::Tap) {
         let Some(gates) = found.get_mut(&target.name) else { continue };
         let is_well = gates.vosi.as_ref().is_some_and(|vosi| vosi.problems.is_empty());
@@ -247,7 +314,6 @@ pub fn run(
         } else {
             Taplint::not_run("the service does not describe itself")
         };
-        failures.extend(failure(&target.name, &taplint));
         gates.taplint = Some(taplint);
     }
     let agreement = if is_down {
@@ -256,22 +322,20 @@ pub fn run(
     } else {
         agreement::run(&client, targets, corpus, options, progress)
     };
-    for class in &agreement.disagreed {
-        let reason = agreement.classes.get(class).and_then(|class| class.reasons.first());
-        failures.push(format!("{class}: {}", reason.map_or("the answers differ", String::as_str)));
-    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Gates {
+    let mut gates = Gates {
         recorded_at: now.as_millis() as f64 / 1000.0,
         tier: options.tier.clone(),
         corpus_sha256: corpus.sha256.clone(),
         seed: options.seed,
         probes: options.probes,
-        passed: failures.is_empty(),
-        failures,
+        passed: false,
+        failures: Vec::new(),
         targets: found,
         agreement,
-    })
+    };
+    gates.sum_up();
+    Ok(gates)
 }
 
 /// What a target's taplint means for the comparison.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The stages in which an error refuses a comparison: what the service says of
 /// itself is wrong, or a query or a job does not work. `PRE` is where taplint
@@ -15,7 +15,7 @@ use serde::Serialize;
 pub const BLOCKING: [&str; 7] = ["PRE", "CAP", "TMV", "TMS", "TMC", "QGE", "UWS"];
 
 /// What came of taplint on a target.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Taplint {
     /// Nothing where it was not run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,10 +28,10 @@ pub struct Taplint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors_blocking: Option<u64>,
     /// The last line of the report, by type: E, W, I, S, F.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub totals: BTreeMap<String, u64>,
     /// Lines of each stage by their type.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_stage: BTreeMap<String, BTreeMap<String, u64>>,
     /// The program, by its own first line.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -173,7 +173,7 @@ fn all_classes_agree_on_one_table_and_are_as_large_as_expected() {
     }
     let expected = gates.expected();
     let probe = &gates.agreement.classes["Q02"].detail[0];
-    assert!(matches!(expected[&probe.query_id].rows, 1 | 5));
+    assert!(matches!(expected[&probe.query_id].rows, Some(1 | 5)));
     // What is written is what `tapstat ingest` reads.
     let path = gates.write(folder.path()).unwrap();
     assert!(path.ends_with("t8-gates.json"));
@@ -181,6 +181,11 @@ fn all_classes_agree_on_one_table_and_are_as_large_as_expected() {
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["targets"]["a"]["vosi"]["maxrec_default"], vosi.maxrec_default.unwrap());
     assert_eq!(json["agreement"]["classes"]["Q02"]["detail"].as_array().unwrap().len(), 3);
+    // And what a resumed measurement reads.
+    assert_eq!(Gates::read(folder.path(), None).unwrap(), None);
+    let read = Gates::read(folder.path(), Some("8")).unwrap().unwrap();
+    assert_eq!((read.expected(), &read.failures), (expected, &gates.failures));
+    assert_eq!(read.refusals(&["a".into()]), ["a: taplint was not run: it was not asked for"]);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::GateTarget;
 use super::http::{Ask, Client};
 use crate::answer;
 
 /// What the VOSI documents of a target say.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Vosi {
     pub base_url: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,11 +1,11 @@
 //! Whether a body that was read whole is the one that was expected.
 
 use memchr::memmem;
-use quick_xml::events::Event;
 use sha2::{Digest, Sha256};
 
 use super::record::Fault;
 use super::workload::Expect;
+use crate::answer::{Answer, Format};
 
 /// The largest body that is held for a check; a longer one is not checked.
 pub const LARGEST: u64 = 1 << 30;
@@ -44,10 +44,13 @@ pub fn check(expect: &Expect, status: u16, content_type: &str, body: &[u8]) -> O
         }
     }
     let expected = expect.rows?;
-    match rows(content_type, body) {
-        Ok(found) if found == expected => None,
-        Ok(found) => Failure::new(Fault::CheckRows, format!("{found} rows, expected {expected}")),
-        Err(reason) => Failure::new(Fault::CheckFormat, reason),
+    match Answer::parse(format(content_type, body), body) {
+        Ok(answer) if answer.rows.len() as u64 == expected => None,
+        Ok(answer) => {
+            let found = answer.rows.len();
+            Failure::new(Fault::CheckRows, format!("{found} rows, expected {expected}"))
+        }
+        Err(reason) => Failure::new(Fault::CheckFormat, reason.to_string()),
     }
 }
 
@@ -79,46 +82,16 @@ fn query_error(body: &[u8]) -> Option<String> {
     None
 }
 
-/// Rows of the table in a body, without its header line.
-fn rows(content_type: &str, body: &[u8]) -> Result<u64, String> {
+/// The format that a body is in, by what it says of itself.
+fn format(content_type: &str, body: &[u8]) -> Format {
     let content_type = content_type.to_ascii_lowercase();
-    let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
-    if content_type.contains("xml") || content_type.contains("votable") || first == Some(&b'<') {
-        return votable_rows(body);
-    }
-    let delimiter = if content_type.contains("tab-separated") { b'\t' } else { b',' };
-    let mut reader =
-        csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(body);
-    let mut record = csv::ByteRecord::new();
-    let mut rows = 0;
-    loop {
-        match reader.read_byte_record(&mut record) {
-            Ok(true) => rows += 1,
-            Ok(false) => return Ok(rows),
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-}
-
-fn votable_rows(body: &[u8]) -> Result<u64, String> {
-    let mut reader = quick_xml::Reader::from_reader(body);
-    let mut rows = 0;
-    let mut tables = 0;
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(tag) | Event::Empty(tag)) => match tag.local_name().as_ref() {
-                "TR" => rows += 1,
-                "TABLEDATA" => tables += 1,
-                "BINARY" | "BINARY2" | "FITS" => {
-                    return Err("rows of a binary VOTable are not counted".to_owned());
-                }
-                _ => {}
-            },
-            Ok(Event::Eof) if tables > 0 => return Ok(rows),
-            Ok(Event::Eof) => return Err("no TABLEDATA in the body".to_owned()),
-            Ok(_) => {}
-            Err(error) => return Err(error.to_string()),
-        }
+    let is_xml = ["xml", "votable"].iter().any(|word| content_type.contains(word));
+    if is_xml || body.trim_ascii_start().first() == Some(&b'<') {
+        Format::Votable
+    } else if content_type.contains("tab-separated") {
+        Format::Tsv
+    } else {
+        Format::Csv
     }
 }
 
@@ -168,12 +141,22 @@ mod tests {
             fault(&rows(1), 200, "text/tab-separated-values", "a\tb\n1\t\",\"\n"),
             Fault::None
         );
-        let votable = "<VOTABLE><TABLEDATA><TR><TD>1</TD></TR><TR/></TABLEDATA></VOTABLE>";
-        assert_eq!(fault(&rows(2), 200, "application/x-votable+xml", votable), Fault::None);
-        assert_eq!(fault(&rows(1), 200, "", votable), Fault::CheckRows);
-        let binary = "<VOTABLE><BINARY2/></VOTABLE>";
-        assert_eq!(fault(&rows(1), 200, "", binary), Fault::CheckFormat);
+        let votable = |data: &str| {
+            let field = "<FIELD name=\"a\" datatype=\"int\"/>";
+            format!("<VOTABLE><TABLE>{field}<DATA>{data}</DATA></TABLE></VOTABLE>")
+        };
+        let tabledata = votable("<TABLEDATA><TR><TD>1</TD></TR><TR><TD/></TR></TABLEDATA>");
+        assert_eq!(fault(&rows(2), 200, "application/x-votable+xml", &tabledata), Fault::None);
+        assert_eq!(fault(&rows(1), 200, "", &tabledata), Fault::CheckRows);
+        // Two rows of four bytes; in BINARY2 each has a byte of flags before it.
+        let binary = votable("<BINARY><STREAM encoding=\"base64\">AAAAAQAAAAI=</STREAM></BINARY>");
+        assert_eq!(fault(&rows(2), 200, "", &binary), Fault::None);
+        let binary2 =
+            votable("<BINARY2><STREAM encoding=\"base64\">AAAAAAEAAAAAAg==</STREAM></BINARY2>");
+        assert_eq!(fault(&rows(2), 200, "", &binary2), Fault::None);
+        assert_eq!(fault(&rows(3), 200, "", &binary2), Fault::CheckRows);
         assert_eq!(fault(&rows(0), 200, "text/xml", "<VOTABLE/>"), Fault::CheckFormat);
+        assert_eq!(fault(&rows(2), 200, "text/xml", &tabledata[..90]), Fault::CheckFormat);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Expect {
     pub status: Option<u16>,
     /// SHA-256 of the body, in lower-case hexadecimal digits.
     pub sha256: Option<String>,
-    /// Rows of the table in the body: CSV, TSV, or a VOTable in TABLEDATA.
+    /// Rows of the table in the body: CSV, TSV, or a VOTable.
     pub rows: Option<u64>,
 }
 
@@ -206,6 +206,17 @@ impl Workload {
             *last = u64::MAX;
         }
         Ok(Self { requests, ends })
+    }
+
+    /// Fills in what is expected of responses, where a request does not say it.
+    pub fn expect(&mut self, of: impl Fn(&Prepared) -> Option<Expect>) {
+        for request in &mut self.requests {
+            let Some(Expect { status, sha256, rows }) = of(request) else { continue };
+            let own = &mut request.expect;
+            own.status = own.status.or(status);
+            own.rows = own.rows.or(rows);
+            own.sha256 = own.sha256.take().or(sha256);
+        }
     }
 
     /// The requests, by number.

@@ -205,6 +205,8 @@ pub struct Measure {
     pub seed: Option<i64>,
     /// Seconds between two samples of resources.
     pub sample_seconds: Option<f64>,
+    /// Whether the gates come before what is timed; they do unless it says no.
+    pub gates: Option<bool>,
 }
 
 impl Measure {

@@ -41,6 +41,8 @@ struct Line {
     headers: Option<BTreeMap<String, String>>,
     body: Option<String>,
     expect: Option<Expected>,
+    rows_min: Option<u64>,
+    rows_max: Option<u64>,
 }
 
 /// What a checked response must be.
@@ -95,6 +97,11 @@ impl Corpus {
         Ok(Self { queries, bytes, sha256: hasher.finish(), name, path: path.to_owned() })
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Refuses a corpus that lacks a class, or whose queries a target cannot be asked.
     ///
     /// # Errors
@@ -146,6 +153,8 @@ impl Corpus {
                     )));
                 }
                 let mut request = query.prepare(&options);
+                let rows = request.expect.rows;
+                request.expect.rows = rows.map(|rows| options.maxrec.map_or(rows, |m| rows.min(m)));
                 for (header, value) in &target.headers {
                     if !request.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(header)) {
                         request.headers.push((header.clone(), value.clone()));
@@ -178,11 +187,13 @@ fn query(line: Line) -> Result<Query, String> {
         },
         _ => return Err("expected `adql`, or `method` and `path`".to_owned()),
     };
-    let expect = line.expect.map_or_else(Expect::default, |expected| Expect {
+    let mut expect = line.expect.map_or_else(Expect::default, |expected| Expect {
         status: expected.status,
         sha256: expected.sha256.map(|digits| digits.to_ascii_lowercase()),
         rows: expected.rows,
     });
+    // Bounds that are one number say what to expect.
+    expect.rows = expect.rows.or(line.rows_min.filter(|_| line.rows_min == line.rows_max));
     Ok(Query {
         query_id: label(line.query_id, "query_id")?,
         query_class: label(line.query_class, "query_class")?,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::corpus::{Corpus, MIX};
 use super::environment::{self, Git};
 use super::error::CampaignError;
+use super::gates::Gating;
 use super::plan::{Plan, Selection};
 use super::rung::{Times, request_timeout};
 use super::shard::Shard;
@@ -30,6 +31,8 @@ pub struct Inputs {
     pub selection: Selection,
     /// The share of the load that is sent from here.
     pub shard: Option<Shard>,
+    /// How the gates are run.
+    pub gating: Gating,
 }
 
 /// A campaign that can be measured.
@@ -49,6 +52,8 @@ pub struct Campaign {
     pub label: String,
     /// The share of the load that is sent from here.
     pub shard: Option<Shard>,
+    /// How the gates are run.
+    pub gating: Gating,
     /// What may not be as it was meant.
     pub notes: Vec<String>,
     /// The state of the repository around the protocol.
@@ -76,7 +81,7 @@ impl Campaign {
         let targets_path = file(&inputs.targets, &protocol.measure.targets, "targets")?;
         let corpus_path = file(&inputs.corpus, &protocol.measure.corpus, "corpus")?;
         let targets = Targets::read(&targets_path)?;
-        let corpus = Corpus::read(&corpus_path)?;
+        let corpus = Corpus::read(&crate::corpus::file_of(&corpus_path))?;
         let git = Git::of(folder_of(path), &[path, &targets_path])?;
         let plan = Plan::of(&protocol).select(&inputs.selection);
         let label = inputs.label.clone().or_else(|| protocol.measure.label.clone());
@@ -89,6 +94,7 @@ impl Campaign {
             plan,
             label: fit(&label),
             shard: inputs.shard,
+            gating: inputs.gating.clone(),
             notes: Vec::new(),
             git,
         };
@@ -98,6 +104,11 @@ impl Campaign {
         }
         campaign.notes = campaign.notes();
         Ok(campaign)
+    }
+
+    /// Whether the gates come before what is timed.
+    pub fn has_gates(&self) -> bool {
+        self.protocol.measure.gates != Some(false)
     }
 
     /// A target of the grid.

@@ -82,6 +82,22 @@ pub enum CampaignError {
         /// Which hook, and what became of it.
         message: String,
     },
+    /// Gates that refuse the measurement.
+    #[error("{}: nothing is measured: {}", path.display(), failures.join("; "))]
+    Gates {
+        /// What the gates found.
+        path: PathBuf,
+        /// What does not hold.
+        failures: Vec<String>,
+        /// Whether it may be measured all the same, where the user wants that.
+        allowable: bool,
+    },
+    /// Gates that could not be run.
+    #[error("the gates: {0}")]
+    Gate(#[from] crate::gate::GateError),
+    /// A corpus that the gates cannot read.
+    #[error(transparent)]
+    Queries(#[from] crate::corpus::CorpusError),
     /// Nothing can be sent.
     #[error("rung `{rung}`: {message}")]
     Load {

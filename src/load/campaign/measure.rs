@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::definition::Campaign;
 use super::environment::differences;
 use super::error::CampaignError;
+use super::gates::{self, Passed};
 use super::journal::{Done, Journal};
 use super::plan::{Block, Planned, Stage, seed_of};
 use super::rung::{self, Times};
@@ -48,6 +50,8 @@ pub struct Ending {
     pub skipped: usize,
     /// Rungs that are left.
     pub left: usize,
+    /// Rungs that are not measured, since the targets' answers differ.
+    pub left_out: usize,
     /// Names of void rungs, in the whole run.
     pub voided: Vec<String>,
     /// Names of rungs with more errors than the rule allows, in the whole run.
@@ -183,8 +187,9 @@ pub fn measure(
     let planned = campaign.plan.len();
     let is_done = |rung: &&Planned| find(&journal, rung).is_some();
     let skipped = campaign.plan.rungs().filter(is_done).count();
-    let state = State { measured: 0, skipped, begun: Instant::now(), number: 0 };
-    let mut run = Run { campaign, journal, sampler, stop, progress, state };
+    let state = State { measured: 0, skipped, left_out: 0, begun: Instant::now(), number: 0 };
+    let passed = Passed::default();
+    let mut run = Run { campaign, journal, sampler, stop, progress, state, passed };
     run.progress.begin(planned, skipped);
     run.announce(planned, skipped)?;
     let result = run.stages();
@@ -212,6 +217,7 @@ fn capacity(journal: &Journal, rung: &Planned) -> Option<f64> {
 struct State {
     measured: usize,
     skipped: usize,
+    left_out: usize,
     begun: Instant,
     /// Rungs of the plan that were passed or measured.
     number: usize,
@@ -224,6 +230,8 @@ struct Run<'a> {
     stop: &'a AtomicBool,
     progress: &'a mut dyn Progress,
     state: State,
+    /// What the gates of the stage mean for its rungs.
+    passed: Passed,
 }
 
 impl<'a> Run<'a> {
@@ -258,10 +266,16 @@ impl<'a> Run<'a> {
         let campaign = self.campaign;
         let mut is_first = true;
         for stage in &campaign.plan.stages {
-            let mut rungs = stage.blocks.iter().flat_map(|block| &block.rungs);
-            if rungs.all(|rung| find(&self.journal, rung).is_some()) {
-                self.state.number +=
-                    stage.blocks.iter().map(|block| block.rungs.len()).sum::<usize>();
+            let rungs: Vec<&Planned> = stage.blocks.iter().flat_map(|block| &block.rungs).collect();
+            let kept = self.kept(stage)?;
+            let is_left_out =
+                |rung: &&Planned| kept.as_ref().is_some_and(|kept| kept.leaves_out(rung));
+            let (left_out, timed): (Vec<&Planned>, Vec<&Planned>) =
+                rungs.iter().copied().partition(is_left_out);
+            if timed.iter().all(|rung| find(&self.journal, rung).is_some()) {
+                self.state.number += rungs.len();
+                let measured = |rung: &&&Planned| find(&self.journal, rung).is_none();
+                self.state.left_out += left_out.iter().filter(measured).count();
                 continue;
             }
             if self.stopped() {
@@ -276,7 +290,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .map(|name| Service::new(campaign, name, tier, &self.journal))
                 .collect();
-            let result = self.stage(stage, &mut services);
+            let result = self.stage(stage, &mut services, kept);
             let stopped = self.stop_all(&services);
             result.and(stopped)?;
         }
@@ -311,7 +325,43 @@ impl<'a> Run<'a> {
         results.into_iter().collect()
     }
 
-    fn stage(&mut self, stage: &Stage, services: &mut [Service<'a>]) -> Result<(), CampaignError> {
+    /// What gates that were run before mean for a stage.
+    fn kept(&self, stage: &Stage) -> Result<Option<Passed>, CampaignError> {
+        if !self.campaign.has_gates() {
+            return Ok(None);
+        }
+        gates::kept(self.campaign, &self.journal, stage)
+    }
+
+    /// Lets nothing be timed of targets that cannot be compared.
+    fn gates(&mut self, stage: &Stage, kept: Option<Passed>) -> Result<(), CampaignError> {
+        if let Some(kept) = kept {
+            self.passed = kept;
+            return Ok(());
+        }
+        self.passed = Passed::default();
+        // Of several hosts, the first looks.
+        if !self.has_hooks() {
+            return Ok(());
+        }
+        if !self.campaign.has_gates() {
+            let message =
+                "the protocol has the gates off: nothing was compared before it was timed";
+            let detail = json!({"tier": stage.tier, "deviation": true, "message": message});
+            return self.journal.event("gate", None, detail);
+        }
+        let progress = &mut *self.progress;
+        let mut say = |what: &str| progress.say(what);
+        self.passed = gates::run(self.campaign, &self.journal, stage, &mut say)?;
+        Ok(())
+    }
+
+    fn stage(
+        &mut self,
+        stage: &Stage,
+        services: &mut [Service<'a>],
+        kept: Option<Passed>,
+    ) -> Result<(), CampaignError> {
         if self.has_hooks() {
             for service in &*services {
                 self.progress.say(&format!("starting {}", at(service.name(), stage)));
@@ -332,6 +382,10 @@ impl<'a> Run<'a> {
             for service in &*services {
                 service.pins(&self.journal, &limits)?;
             }
+        }
+        self.gates(stage, kept)?;
+        if self.stopped() {
+            return Ok(());
         }
         for block in &stage.blocks {
             let service = services.iter_mut().find(|service| service.name() == block.target);
@@ -356,6 +410,10 @@ impl<'a> Run<'a> {
             self.state.number += 1;
             let rung_number = self.state.number - 1;
             if find(&self.journal, planned).is_some() {
+                continue;
+            }
+            if self.passed.leaves_out(planned) {
+                self.state.left_out += 1;
                 continue;
             }
             if self.stopped() {
@@ -412,7 +470,8 @@ impl<'a> Run<'a> {
         let name = key.name();
         self.progress.rung(self.state.number, &name, self.seconds_left());
         let seed = self.seed(&key);
-        let spec = service.spec(&key, &key.query_class, &key.response_format, seed)?;
+        let mut spec = service.spec(&key, &key.query_class, &key.response_format, seed)?;
+        self.passed.expect(Arc::make_mut(&mut spec.workload));
         let mut looking = Looking { progress: &mut *self.progress, stop: self.stop };
         let outcome = crate::load::run(&spec, &mut looking).map_err(|error| {
             CampaignError::Load { rung: name.clone(), message: error.to_string() }
@@ -514,16 +573,21 @@ impl<'a> Run<'a> {
             let rungs = self.journal.done().iter().filter(|done| wanted(done));
             rungs.map(|done| done.key.name()).collect()
         };
-        let State { measured, skipped, .. } = self.state;
-        let left = planned - measured - skipped;
+        let State { measured, skipped, left_out, .. } = self.state;
+        let left = planned - measured - skipped - left_out;
         let interrupted = self.stopped() && left > 0;
         let kind = if interrupted { "stop" } else { "end" };
-        self.journal.event(kind, None, json!({"measured": measured, "left": left}))?;
+        self.journal.event(
+            kind,
+            None,
+            json!({"measured": measured, "left": left, "left_out": left_out}),
+        )?;
         Ok(Ending {
             path: self.journal.path().to_owned(),
             measured,
             skipped,
             left,
+            left_out,
             voided: names(&|done| done.is_void),
             failing: names(&|done| done.error_fraction > ceiling),
             interrupted,

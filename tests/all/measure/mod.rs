@@ -8,6 +8,7 @@ mod hosts;
 mod resume;
 mod sampled;
 mod server;
+mod tap;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -44,6 +45,7 @@ generator_workers = 1
 corpus = \"corpus.jsonl\"
 targets = \"targets.toml\"
 label = \"small\"
+gates = false
 ";
 
 const CORPUS: &str = r#"{"query_id": "a1", "query_class": "a", "method": "GET", "path": "/a"}

@@ -1,5 +1,7 @@
 //! What each tier came to: gates, verdicts, resources, throughput against cores.
 
+use serde_json::Value;
+
 use super::super::super::figure::whole;
 use super::super::super::grid::{Align, Cell, Grid, MISSING, Tone};
 use super::super::super::place::Section as Place;
@@ -155,7 +157,32 @@ fn gates(
         section.table(format!("Gates{suffix}"), grid);
     }
     section.text(agreement(data, tier)?);
+    let said = said_of_gates(data, tier)?;
+    if !said.is_empty() {
+        section.text("Recorded while it was measured:");
+        section.list(said);
+    }
     Ok(())
+}
+
+/// What the measurement recorded of the gates of a tier, each once: why it went on
+/// in spite of them, and what was left out for them.
+fn said_of_gates(data: &Data, tier: Option<&str>) -> Result<Vec<String>, ReportError> {
+    let (kinds, details) = (data.events.names("kind")?, data.events.names("detail")?);
+    let mut said = Vec::new();
+    for (_, detail) in kinds.iter().zip(details).filter(|(kind, _)| *kind == "gate") {
+        let Ok(detail) = serde_json::from_str::<Value>(&detail) else { continue };
+        let deviates = detail["deviation"] == true;
+        let Some(message) = detail["message"].as_str() else { continue };
+        if detail["tier"].as_str() != tier || !(deviates || detail["left_out"].is_string()) {
+            continue;
+        }
+        let message = if deviates { format!("Deviation: {message}") } else { message.to_owned() };
+        if !said.contains(&message) {
+            said.push(message);
+        }
+    }
+    Ok(said)
 }
 
 /// `PASS (2 errors)`, as it was published.
