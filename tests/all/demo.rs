@@ -137,7 +137,15 @@ fn two_servers_are_measured_and_judged() {
         .current_dir(sandbox.path(""))
         .env("TAPSTAT_LOCK_DIR", sandbox.path(""))
         .env("PATH", sandbox.path("bin"))
-        .args(["measure", "live/protocol.toml", "--into", "live/runs", "--classes", "Q05"]);
+        .args([
+            "measure",
+            "live/protocol.toml",
+            "--into",
+            "live/runs",
+            "--classes",
+            "Q05",
+            "--allow-gate-failures",
+        ]);
     let measured = measure.output().unwrap();
     let said = self::said(&measured);
     assert!(said.contains("12 rungs") && measured.status.code() < Some(2), "{said}");

@@ -11,7 +11,7 @@ use super::servers::Server;
 pub const CORPUS: &str = "corpus";
 
 /// The classes that are measured: a filter by category, and a cone.
-pub const CLASSES: [&str; 2] = ["Q03", "Q05"];
+const CLASSES: [&str; 2] = ["Q03", "Q05"];
 
 /// Writes the protocol into a folder, and gives its path.
 ///
