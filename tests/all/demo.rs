@@ -98,6 +98,9 @@ fn two_servers_are_measured_and_judged() {
     let agreed: Vec<(String, bool)> =
         ask(&session, "SELECT query_class, agrees FROM agreement ORDER BY query_class");
     assert_eq!(agreed, [("Q03".to_owned(), true), ("Q05".to_owned(), true)]);
+    // It keeps others from writing to the store.
+    drop(session);
+
     // All that was written is where it is said, and nothing else is anywhere.
     let written = files(&sandbox.path(""));
     for name in ["report/index.html", "report/figures/verdicts.svg", "vertical-scaling.svg"] {
