@@ -269,7 +269,7 @@ fn superfluous(
 }
 
 /// Writes a file, which is replaced only when all is written.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |source| ReportError::File { path: path.to_owned(), source };
     let mut sink = Sink::file(path).map_err(failed)?;
     sink.write_all(bytes).map_err(failed)?;

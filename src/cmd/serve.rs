@@ -77,13 +77,17 @@ pub struct Args {
     /// Threads that answer; 0 for one a processor
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
+
+    /// End as well when standard input does, and so with whoever started it
+    #[arg(long)]
+    pub until_eof: bool,
 }
 
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     output::refuse(&global.output, "serve")?;
     // Signals are caught before the first line is printed: whoever reads it may
     // send one at once.
-    let mut stopped = signals().context("cannot catch signals")?;
+    let mut stopped = signals(args.until_eof).context("cannot catch signals")?;
     let defaults = Options::default();
     let options = Options {
         listen: args.listen,
@@ -105,15 +109,24 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     writeln!(stdout, "{}", server.base_url())?;
     stdout.flush()?;
     drop(stdout);
-    // Until a signal comes; nothing else is ever sent.
+    // Until a signal comes, or the end of standard input; nothing else is ever sent.
     let _ = stopped.read(&mut [0]);
     server.stop();
     Ok(Answer::Yes)
 }
 
-/// A stream from which a byte can be read once SIGINT or SIGTERM came.
-fn signals() -> std::io::Result<UnixStream> {
+/// A stream from which a byte can be read once SIGINT or SIGTERM came, or
+/// standard input ended, if that counts.
+fn signals(until_eof: bool) -> std::io::Result<UnixStream> {
     let (receiver, sender) = UnixStream::pair()?;
+    if until_eof {
+        let mut sender = sender.try_clone()?;
+        std::thread::spawn(move || {
+            // What cannot be read any more has ended, too.
+            let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            let _ = sender.write_all(&[0]);
+        });
+    }
     signal_hook::low_level::pipe::register(SIGINT, sender.try_clone()?)?;
     signal_hook::low_level::pipe::register(SIGTERM, sender)?;
     Ok(receiver)

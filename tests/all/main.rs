@@ -9,6 +9,7 @@ mod bursts;
 mod catalog;
 mod classify;
 mod cli;
+mod demo;
 mod edges;
 mod figures;
 mod gates;

@@ -1,5 +1,6 @@
 //! A campaign while it is measured, rung by rung.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -171,10 +172,11 @@ pub fn measure(
 ) -> Result<Ending, CampaignError> {
     let sources = campaign.protocol.grid.targets.iter();
     let sources = sources.flat_map(|name| &campaign.target(name).containers);
-    let containers: std::collections::BTreeMap<&str, &sampler::Source> =
-        sources.map(|(name, source)| (name.as_str(), source)).collect();
+    let sources: BTreeMap<&str, sampler::Source> =
+        sources.map(|(name, source)| (name.as_str(), campaign.targets.source(source))).collect();
+    let containers = sources.iter().map(|(name, source)| (*name, source));
     let seconds = campaign.protocol.measure.sample_seconds.unwrap_or(sampler::EVERY);
-    let sampler = if containers.is_empty() {
+    let sampler = if sources.is_empty() {
         None
     } else {
         let every = Duration::from_secs_f64(seconds);

@@ -158,6 +158,12 @@ impl Targets {
         Ok(())
     }
 
+    /// A container of the file, with its path from the file's folder.
+    pub fn source(&self, source: &Source) -> Source {
+        let pid_file = source.pid_file.as_ref().map(|path| self.path(path));
+        Source { pid_file, ..source.clone() }
+    }
+
     /// A path of the file, from its folder.
     pub fn path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)

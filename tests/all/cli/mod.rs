@@ -182,8 +182,9 @@ fn the_store_is_named_by_flag_then_environment() {
 #[test]
 fn a_demonstration_has_a_store_of_its_own() {
     let sandbox = Sandbox::new();
-    let demo = sandbox.tapstat(&["demo"]).env("TAPSTAT_STORE", "mine").assert().success();
+    let demo =
+        sandbox.tapstat(&["demo", "--no-live"]).env("TAPSTAT_STORE", "mine").assert().success();
     demo.stdout_eq(file!["demo.stdout"]).stderr_eq(file!["demo.stderr"]);
     assert!(sandbox.path("demo-store/manifests").is_dir());
-    assert!(!sandbox.path("mine").exists());
+    assert!(!sandbox.path("mine").exists() && !sandbox.path("demo-live").exists());
 }
