@@ -138,6 +138,7 @@ fn write(global: &Global, folder: &Path, live: &str, shipped: &[String]) -> Resu
         against: Vec::new(),
         shift: Vec::new(),
         repo: None,
+        tag: None,
         check: None,
     };
     report::run(&args, &to_report)?;
