@@ -205,6 +205,17 @@ fn voids(spec: &RungSpec, counts: &Counts, guard: &Guard, window: &Window) -> Ve
             advice: more_workers(spec),
         });
     }
+    if counts.offered == 0 {
+        voids.push(Void {
+            kind: "empty",
+            reason: format!(
+                "no request began within the window of {} s: all connections waited for what was \
+                 sent before it",
+                window.measure_s
+            ),
+            advice: "a longer window, or fewer connections".to_owned(),
+        });
+    }
     let Some(late) = &guard.late else { return voids };
     let share = |part: u64| part as f64 / counts.offered.max(1) as f64;
     if share(late.over_5ms) > MOST_LATE {

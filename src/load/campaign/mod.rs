@@ -22,8 +22,8 @@ mod service;
 mod shard;
 mod targets;
 
-pub use commands::Command;
 pub use calibration::{CALIBRATION, calibrate};
+pub use commands::Command;
 pub use corpus::Corpus;
 pub use definition::{Campaign, Inputs};
 pub use environment::Git;

@@ -136,3 +136,23 @@ fn who_looks_on_can_end_it() {
     assert!(outcome.stopped && outcome.window.elapsed_s < 30.0);
     assert!(outcome.counts.completed > 0);
 }
+
+#[test]
+fn a_window_in_which_no_request_begins_is_void() {
+    let server = Server::start(|_: &Asked, stream: &mut TcpStream| {
+        std::thread::sleep(Duration::from_millis(600));
+        stream.write_all(&plain(200, "", b"ok"))?;
+        Ok(true)
+    });
+    let waiting = RungSpec {
+        warmup: Duration::from_millis(100),
+        measure: Duration::from_millis(100),
+        ..spec(&server.url())
+    };
+    let outcome = measure(&waiting);
+    assert_eq!((outcome.counts.offered, outcome.counts.warmup), (0, 2));
+    let kinds: Vec<_> = outcome.voids.iter().map(|void| void.kind).collect();
+    assert!(kinds.contains(&"empty"), "{kinds:?}");
+    let outcome = measure(&RungSpec { warmup: Duration::ZERO, ..waiting });
+    assert!(outcome.voids.iter().all(|void| void.kind != "empty"));
+}
