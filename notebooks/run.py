@@ -9,6 +9,7 @@ differ by the version of the library that draws them.
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -38,7 +39,10 @@ def run(path, check):
     saved = nbformat.read(path, as_version=4)
     notebook = nbformat.read(path, as_version=4)
     # Files, not ports: nobody else's business.
-    kernel = AsyncKernelManager(kernel_name="python3", transport="ipc")
+    sockets = tempfile.TemporaryDirectory()
+    kernel = AsyncKernelManager(
+        kernel_name="python3", transport="ipc", ip=str(Path(sockets.name) / "kernel")
+    )
     client = NotebookClient(
         notebook, km=kernel, timeout=300, record_timing=False, resources={"metadata": {"path": str(HERE)}}
     )
@@ -47,6 +51,8 @@ def run(path, check):
     except CellExecutionError as error:
         print(f"{path.name}: {error}", file=sys.stderr)
         return False
+    finally:
+        sockets.cleanup()
     if not check:
         notebook.metadata.pop("widgets", None)
         notebook.metadata["language_info"] = {"name": "python"}

@@ -81,7 +81,7 @@ fn protocol(connections: &str, rest: &str) -> String {
     format!(
         "[grid]\ntargets = [\"pool\"]\nclasses = [\"a\"]\nformats = [\"-\"]\n\
          concurrencies = {connections}\n{rest}\n\
-         corpus = \"corpus.jsonl\"\ntargets = \"targets.toml\"\nlabel = \"series\"\n\
+         gates = false\ncorpus = \"corpus.jsonl\"\ntargets = \"targets.toml\"\nlabel = \"series\"\n\
          sample_seconds = 0.05\n\
          [workload]\ngenerator_workers = 1\n\
          [containers]\npool = {{ members = [\"api\"], api = \"api\" }}\n"
