@@ -266,7 +266,7 @@ fn table<'a>(
         ("RESPONSEFORMAT", format.name()),
         ("QUERY", adql),
     ];
-    let table = match client.ask(&target.ask(Ask::form(url, &pairs)), &target.tls) {
+    let table = match client.ask(&target.ask(Ask::form(url, &pairs)), &target.reach) {
         Err(error) => Err(error.to_string()),
         Ok(reply) => match Answer::parse(format, &reply.body) {
             Err(error) if reply.status == 200 => Err(error.to_string()),
@@ -286,7 +286,7 @@ fn document<'a>(client: &Client, target: &'a GateTarget, query: &Query) -> Entry
         headers: query.headers.clone().into_iter().collect(),
         body: query.body.clone().unwrap_or_default().into_bytes(),
     };
-    let (table, document) = match client.ask(&target.ask(ask), &target.tls) {
+    let (table, document) = match client.ask(&target.ask(ask), &target.reach) {
         Err(error) => (Err(error.to_string()), None),
         Ok(reply) => {
             let sha256 = hex(&Sha256::digest(&reply.body));

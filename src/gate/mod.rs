@@ -22,7 +22,7 @@ pub mod testing;
 mod tests;
 
 use agreement::Agreement;
-use http::{Ask, Client, Limits, Tls};
+use http::{Ask, Client, Limits, Reach};
 use taplint::Taplint;
 use vosi::Vosi;
 
@@ -53,7 +53,8 @@ pub struct GateTarget {
     pub kind: TargetKind,
     /// Of every request.
     pub headers: BTreeMap<String, String>,
-    pub tls: Tls,
+    /// How it is reached, and its certificate judged.
+    pub reach: Reach,
 }
 
 impl GateTarget {

@@ -56,7 +56,7 @@ pub fn ask(client: &Client, target: &GateTarget) -> (Vosi, Vec<Document>) {
     for name in ["capabilities", "availability", "tables"] {
         let url = format!("{base}/{name}");
         let mut problem = |text: String| vosi.problems.push(format!("{name}: {text}"));
-        let reply = match client.ask(&target.ask(Ask::get(&url)), &target.tls) {
+        let reply = match client.ask(&target.ask(Ask::get(&url)), &target.reach) {
             Ok(reply) => reply,
             Err(error) => {
                 problem(error.to_string());

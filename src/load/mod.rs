@@ -24,6 +24,7 @@ pub mod sampler;
 pub mod samples;
 pub mod spec;
 mod summary;
+pub mod tls;
 mod tokio_http;
 pub mod workload;
 

@@ -360,28 +360,3 @@ fn instances_come_and_go_and_every_error_is_explained() {
         }
     }
 }
-
-/// Prints what a stall of 2 s gave beside what arithmetic says of it: for
-/// `benches/accuracy/run.py`.
-#[test]
-#[ignore = "prints figures of a quiet machine"]
-fn stall_arithmetic() {
-    for wire in ALL {
-        let target = start(wire);
-        let mut spec = spec(&target, wire, "/stall/bytes/100?at=2s&for=2s");
-        spec.pacing = Pacing::Open { rate: 200.0, spacing: Spacing::Constant };
-        spec.connections = 1;
-        spec.measure = ms(8000);
-        let outcome = measure(&spec);
-        let (response, service) = (outcome.figures.response.unwrap(), service(&outcome));
-        // Of 1600 requests, 400 wait: by 2 s, 1.995 s, … The 99th percentile lies at
-        // 0.99 × 1599 of the sorted ones, so 15.99 steps of 5 ms below the top.
-        let expected = 2.0 - 0.005 * 15.99;
-        let off = (response.p99_s - expected) / expected * 100.0;
-        println!(
-            "stall {wire:?}: p99 {:.4} s, by arithmetic {expected:.4} s ({off:+.2}%); \
-             p99 of the service time {:.4} s",
-            response.p99_s, service.p99_s
-        );
-    }
-}

@@ -4,26 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::Uri;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::HttpError;
+use crate::load::spec::TlsOptions;
+use crate::load::tls;
 
 /// How a certificate is judged, and by what way the server is reached.
 #[derive(Debug, Clone, Default)]
-pub struct Tls {
-    /// A PEM file of certificates to trust beside the system's.
-    pub ca: Option<PathBuf>,
-    /// The name to ask for, in place of the URL's host.
-    pub server_name: Option<String>,
-    /// Trust any certificate.
-    pub insecure: bool,
+pub struct Reach {
+    /// How its certificate is judged.
+    pub tls: TlsOptions,
     /// A Unix socket to connect to, in place of the URL's host.
     pub unix_socket: Option<PathBuf>,
 }
@@ -61,8 +55,8 @@ impl Connector {
     }
 
     /// Connects.
-    pub async fn connect(&self, tls: &Tls) -> Result<Box<dyn Stream>, HttpError> {
-        let host = match &tls.unix_socket {
+    pub async fn connect(&self, reach: &Reach) -> Result<Box<dyn Stream>, HttpError> {
+        let host = match &reach.unix_socket {
             Some(path) => path.display().to_string(),
             None => format!("{}:{}", self.host, self.port),
         };
@@ -70,7 +64,7 @@ impl Connector {
             host: host.clone(),
             reason: error.to_string(),
         };
-        let stream: Box<dyn Stream> = match &tls.unix_socket {
+        let stream: Box<dyn Stream> = match &reach.unix_socket {
             #[cfg(unix)]
             Some(path) => Box::new(tokio::net::UnixStream::connect(path).await.map_err(refused)?),
             #[cfg(not(unix))]
@@ -86,78 +80,10 @@ impl Connector {
             return Ok(stream);
         }
         let failed = |reason: String| HttpError::Tls { host: host.clone(), reason };
-        let config = config(tls).map_err(failed)?;
-        let name = tls.server_name.clone().unwrap_or_else(|| self.host.clone());
+        let config = tls::config(&reach.tls).map_err(failed)?;
+        let name = reach.tls.server_name.clone().unwrap_or_else(|| self.host.clone());
         let name = ServerName::try_from(name).map_err(|error| failed(error.to_string()))?;
         let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
         Ok(Box::new(stream.map_err(|error| failed(error.to_string()))?))
-    }
-}
-
-fn config(tls: &Tls) -> Result<ClientConfig, String> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    if tls.insecure {
-        let verifier = Arc::new(TrustAnything(provider));
-        return Ok(builder
-            .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth());
-    }
-    let mut roots = RootCertStore::empty();
-    let mut certificates = rustls_native_certs::load_native_certs().certs;
-    if let Some(path) = &tls.ca {
-        let unreadable = |error| format!("{}: {error}", path.display());
-        for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
-            certificates.push(certificate.map_err(unreadable)?);
-        }
-    }
-    roots.add_parsable_certificates(certificates);
-    if roots.is_empty() {
-        return Err("no certificate to trust".to_owned());
-    }
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// Takes any certificate, as `insecure` asks; signatures are still checked.
-#[derive(Debug)]
-struct TrustAnything(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for TrustAnything {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

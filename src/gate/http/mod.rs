@@ -22,7 +22,7 @@ mod connect;
 #[cfg(test)]
 mod tests;
 
-pub use connect::Tls;
+pub use connect::Reach;
 use connect::{Connector, Stream};
 
 /// How long a connection that should have been closed is listened to.
@@ -151,12 +151,12 @@ impl Client {
     /// # Errors
     /// Whatever keeps the answer from being whole; a status of 400 or more is
     /// an answer.
-    pub fn ask(&self, ask: &Ask, tls: &Tls) -> Result<Reply, HttpError> {
+    pub fn ask(&self, ask: &Ask, reach: &Reach) -> Result<Reply, HttpError> {
         let until = Instant::now() + self.limits.time;
         self.runtime.block_on(async {
             let mut ask = ask.clone();
             for _ in 0..=REDIRECTS {
-                let reply = self.once(&ask, tls, until).await?;
+                let reply = self.once(&ask, reach, until).await?;
                 match (reply.status, reply.header(LOCATION.as_str())) {
                     (301 | 302 | 303 | 307 | 308, Some(location)) => {
                         ask.url = join(&ask.url, location);
@@ -174,12 +174,12 @@ impl Client {
         })
     }
 
-    async fn once(&self, ask: &Ask, tls: &Tls, until: Instant) -> Result<Reply, HttpError> {
+    async fn once(&self, ask: &Ask, reach: &Reach, until: Instant) -> Result<Reply, HttpError> {
         let limit = self.limits.time;
         let connector = Connector::new(&ask.url)?;
         let request = request(ask, &connector.uri)?;
         let slow = |bytes| HttpError::Slow { limit, bytes };
-        let stream = timeout_at(until, connector.connect(tls)).await.map_err(|_| slow(0))??;
+        let stream = timeout_at(until, connector.connect(reach)).await.map_err(|_| slow(0))??;
         self.exchange(stream, request, until).await
     }
 

@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::gate::testing::{Server, nobody};
+use crate::load::spec::TlsOptions;
 
 fn ask(url: &str, limits: Limits) -> Result<Reply, HttpError> {
-    Client::new(limits).unwrap().ask(&Ask::get(url), &Tls::default())
+    Client::new(limits).unwrap().ask(&Ask::get(url), &Reach::default())
 }
 
 fn error(url: &str) -> String {
@@ -34,7 +35,7 @@ fn answers_and_redirects() {
     let client = Client::new(Limits::default()).unwrap();
     let form = |path: &str| Ask::form(server.url(path), &[("QUERY", "a b"), ("n", "1")]);
     let text = |ask: &Ask| {
-        let reply = client.ask(ask, &Tls::default()).unwrap();
+        let reply = client.ask(ask, &Reach::default()).unwrap();
         assert_eq!(reply.status, 200);
         String::from_utf8(reply.body).unwrap()
     };
@@ -44,7 +45,7 @@ fn answers_and_redirects() {
     assert_eq!(join("https://h/a", "//g/b"), "https://g/b");
     assert_eq!(join("http://h/a", "https://g/b"), "https://g/b");
     assert_eq!(text(&form("/keep")), "POST [QUERY=a+b&n=1]");
-    let error = client.ask(&Ask::get(server.url("/round")), &Tls::default()).unwrap_err();
+    let error = client.ask(&Ask::get(server.url("/round")), &Reach::default()).unwrap_err();
     assert_eq!(error.to_string(), "more than 5 redirects");
 }
 
@@ -61,7 +62,7 @@ fn a_post_that_is_sent_elsewhere_is_a_get_there() {
     });
     let client = Client::new(Limits::default()).unwrap();
     let ask = Ask::form(server.url("/tap/sync"), &[("n", "1")]);
-    let reply = client.ask(&ask, &Tls::default()).unwrap();
+    let reply = client.ask(&ask, &Reach::default()).unwrap();
     assert_eq!(String::from_utf8(reply.body).unwrap(), "GET /done?x=1 []");
 }
 
@@ -153,6 +154,14 @@ fn tls_server(connections: usize) -> (u16, String, std::thread::JoinHandle<()>) 
     (port, made.cert.pem(), thread)
 }
 
+fn judged(tls: TlsOptions) -> Reach {
+    Reach { tls, ..Reach::default() }
+}
+
+fn trusting(roots: std::path::PathBuf) -> Reach {
+    judged(TlsOptions { roots: Some(roots), ..TlsOptions::default() })
+}
+
 #[test]
 fn certificates_are_judged() {
     let (port, pem, thread) = tls_server(4);
@@ -160,17 +169,18 @@ fn certificates_are_judged() {
     let ca = folder.path().join("ca.pem");
     std::fs::write(&ca, pem).unwrap();
     let client = Client::new(Limits::default()).unwrap();
-    let ask = |host: &str, tls: &Tls| client.ask(&Ask::get(format!("https://{host}:{port}/")), tls);
-    let trusting = Tls { ca: Some(ca), ..Tls::default() };
-    assert_eq!(ask("localhost", &trusting).unwrap().body, b"hi");
-    let named = Tls { server_name: Some("localhost".into()), ..trusting };
+    let ask =
+        |host: &str, reach: &Reach| client.ask(&Ask::get(format!("https://{host}:{port}/")), reach);
+    let known = trusting(ca);
+    assert_eq!(ask("localhost", &known).unwrap().body, b"hi");
+    let named = judged(TlsOptions { server_name: Some("localhost".into()), ..known.tls.clone() });
     assert_eq!(ask("127.0.0.1", &named).unwrap().body, b"hi");
-    let insecure = Tls { insecure: true, ..Tls::default() };
+    let insecure = judged(TlsOptions { insecure: true, ..TlsOptions::default() });
     assert_eq!(ask("127.0.0.1", &insecure).unwrap().body, b"hi");
-    let message = ask("localhost", &Tls::default()).unwrap_err().to_string();
+    let message = ask("localhost", &Reach::default()).unwrap_err().to_string();
     assert!(message.starts_with(&format!("no TLS with localhost:{port}: ")), "{message}");
     thread.join().unwrap();
-    let missing = Tls { ca: Some(folder.path().join("none.pem")), ..Tls::default() };
+    let missing = trusting(folder.path().join("none.pem"));
     let server = Server::of(|_| (200, "text/plain", "x".into()));
     let url = server.url("/").replace("http://", "https://");
     let message = client.ask(&Ask::get(url), &missing).unwrap_err().to_string();

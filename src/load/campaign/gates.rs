@@ -13,9 +13,10 @@ use super::journal::Journal;
 use super::plan::{Planned, Stage};
 use super::targets::{Kind, Target};
 use crate::answer::Format;
-use crate::gate::http::Tls;
+use crate::gate::http::Reach;
 use crate::gate::{self, Expected, GateTarget, Gates, Options, Stilts, TargetKind};
 use crate::load::Workload;
+use crate::load::spec::TlsOptions;
 use crate::load::workload::{Expect, Prepared};
 use crate::protocol::Protocol;
 
@@ -48,10 +49,12 @@ pub fn gate_target(name: &str, target: &Target, folder: &Path) -> GateTarget {
             Kind::Http => TargetKind::Http,
         },
         headers: target.headers.clone(),
-        tls: Tls {
-            ca: target.tls.ca.as_ref().map(|path| folder.join(path)),
-            server_name: target.tls.server_name.clone(),
-            insecure: target.tls.insecure,
+        reach: Reach {
+            tls: TlsOptions {
+                roots: target.tls.ca.as_ref().map(|path| folder.join(path)),
+                server_name: target.tls.server_name.clone(),
+                insecure: target.tls.insecure,
+            },
             unix_socket: target.unix_socket.as_ref().map(|path| folder.join(path)),
         },
     }

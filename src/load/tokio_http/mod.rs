@@ -33,7 +33,6 @@ mod message;
 mod mux;
 mod sniff;
 mod timer;
-mod tls;
 
 use exchange::Progress;
 use link::{Link, Place};
@@ -65,7 +64,7 @@ impl Carrier for TokioHttp {
             .build()
             .map_err(LoadError::system("the runtime of a worker"))?;
         let tls = match spec.endpoint.scheme {
-            Scheme::Https => Some(tls::client(&spec.endpoint)?),
+            Scheme::Https => Some(super::tls::client(&spec.endpoint)?),
             Scheme::Http => None,
         };
         let place = Place {

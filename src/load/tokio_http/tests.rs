@@ -145,30 +145,3 @@ fn long_requests_wait_for_the_server_to_take_them() {
     assert_eq!((outcome.counts.failed, outcome.counts.aborted), (0, 0));
     assert_eq!(outcome.counts.completed, target.counts().answers);
 }
-
-/// Prints CPU per request, to set beside `h2load`: run by hand.
-#[test]
-#[ignore = "prints figures of a quiet machine"]
-fn cost() {
-    for (tls, http2, streams, path) in [
-        (true, false, 1, "/bytes/1024"),
-        (true, false, 1, "/bytes/3386900"),
-        (false, true, 1, "/bytes/1024"),
-        (false, true, 32, "/bytes/1024"),
-        (false, true, 1, "/bytes/3386900"),
-        (true, true, 32, "/bytes/1024"),
-        (true, true, 1, "/bytes/3386900"),
-    ] {
-        let target = NullTarget::start(&Options { tls, http2, ..Options::default() }).unwrap();
-        let mut spec = spec(&target.url(), http2, path);
-        spec.connections = 8;
-        spec.streams = streams;
-        spec.measure = Duration::from_secs(2);
-        let outcome = measure(&spec);
-        let requests = outcome.counts.completed;
-        println!(
-            "tls {tls} h2 {http2} x{streams} {path}: {requests} {:.2} us/request",
-            outcome.guard.cpu_s / requests as f64 * 1e6
-        );
-    }
-}

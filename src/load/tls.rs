@@ -8,51 +8,54 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::load::error::LoadError;
-use crate::load::spec::{Endpoint, HttpVersion};
+use super::error::LoadError;
+use super::spec::{Endpoint, HttpVersion, TlsOptions};
 
 /// What a client of an endpoint needs for TLS, once for all connections.
 ///
 /// # Errors
-/// If the certificates to be trusted cannot be read.
+/// If the certificates to be trusted cannot be read, or nobody can have the name.
 pub fn client(endpoint: &Endpoint) -> Result<(Arc<ClientConfig>, ServerName<'static>), LoadError> {
-    let wrong = |reason: &dyn std::fmt::Display| LoadError::Tls(reason.to_string());
-    let options = &endpoint.tls;
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| wrong(&error))?;
-    let mut config = if options.insecure {
-        let any = Arc::new(Anybody(provider));
-        builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth()
-    } else {
-        let mut roots = RootCertStore::empty();
-        // What of the system's cannot be read is trusted no less for that.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if let Some(path) = &options.roots {
-            let place = |error: &dyn std::fmt::Display| {
-                LoadError::Tls(format!("{}: {error}", path.display()))
-            };
-            let mut found = 0;
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| place(&error))? {
-                let certificate = certificate.map_err(|error| place(&error))?;
-                roots.add(certificate).map_err(|error| place(&error))?;
-                found += 1;
-            }
-            if found == 0 {
-                return Err(place(&"expected a certificate in PEM"));
-            }
-        }
-        builder.with_root_certificates(roots).with_no_client_auth()
-    };
+    let mut config = config(&endpoint.tls).map_err(LoadError::Tls)?;
     config.alpn_protocols = match endpoint.http {
         HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
         HttpVersion::Http2 => vec![b"h2".to_vec()],
     };
-    let name = options.server_name.clone().unwrap_or_else(|| endpoint.host.clone());
+    let name = endpoint.tls.server_name.clone().unwrap_or_else(|| endpoint.host.clone());
     let server = ServerName::try_from(name.clone())
         .map_err(|_| LoadError::Tls(format!("`{name}` is no name that a server can have")))?;
     Ok((Arc::new(config), server))
+}
+
+/// A client that judges certificates so, and asks for no protocol.
+///
+/// # Errors
+/// What is wrong with the certificates to be trusted, in words.
+pub fn config(options: &TlsOptions) -> Result<ClientConfig, String> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    if options.insecure {
+        let any = Arc::new(Anybody(provider));
+        return Ok(builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth());
+    }
+    let mut roots = RootCertStore::empty();
+    // What of the system's cannot be read is trusted no less for that.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(path) = &options.roots {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let mut found = 0;
+        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| place(&error))? {
+            let certificate = certificate.map_err(|error| place(&error))?;
+            roots.add(certificate).map_err(|error| place(&error))?;
+            found += 1;
+        }
+        if found == 0 {
+            return Err(place(&"expected a certificate in PEM"));
+        }
+    }
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Takes any certificate, but still asks for the key to it.
