@@ -4,6 +4,7 @@
 //! [`Journal`] is its run directory, new or taken up; [`measure`] goes through
 //! the [`Plan`], and what is killed at any moment loses the rung in flight.
 
+mod begin;
 mod calibration;
 mod commands;
 mod corpus;
@@ -22,6 +23,7 @@ mod service;
 mod shard;
 mod targets;
 
+pub use begin::{create, resume};
 pub use calibration::{CALIBRATION, calibrate};
 pub use commands::Command;
 pub use corpus::Corpus;
@@ -31,7 +33,7 @@ pub use error::CampaignError;
 pub use gates::{Gating, gate_target};
 pub use journal::Journal;
 pub use lock::{HostLock, LOCK_VARIABLE};
-pub use measure::{Ending, Progress, create, measure, resume};
+pub use measure::{Ending, Progress, measure};
 pub use merge::{Merged, merge, shard_of};
 pub use plan::{Block, Plan, Planned, Selection, Stage};
 pub use rung::Times;
