@@ -86,7 +86,7 @@ pub fn measure(
     let planned = campaign.plan.len();
     let is_done = |rung: &&Planned| find(&journal, rung).is_some();
     let skipped = campaign.plan.rungs().filter(is_done).count();
-    let state = State { measured: 0, skipped, left_out: 0, begun: Instant::now(), number: 0 };
+    let state = State { measured: 0, skipped, left_out: 0, spent: Duration::ZERO, number: 0 };
     let passed = Passed::default();
     let mut run = Run { campaign, journal, sampler, stop, progress, state, passed };
     run.progress.begin(planned, skipped);
@@ -117,7 +117,8 @@ struct State {
     measured: usize,
     skipped: usize,
     left_out: usize,
-    begun: Instant,
+    /// What they took, without gates and hooks.
+    spent: Duration,
     /// Rungs of the plan that were passed or measured.
     number: usize,
 }
@@ -374,6 +375,7 @@ impl<'a> Run<'a> {
         service: &mut Service<'a>,
         late: Option<Void>,
     ) -> Result<ControlFlow<()>, CampaignError> {
+        let begun = Instant::now();
         let name = key.name();
         self.progress.rung(self.state.number, &name, self.seconds_left());
         let seed = self.seed(&key);
@@ -401,6 +403,7 @@ impl<'a> Run<'a> {
         }
         self.journal.rung(&record, |path| Ok(outcome.samples.write(&name, path)?))?;
         self.state.measured += 1;
+        self.state.spent += begun.elapsed();
         self.progress.measured(&record, &voids);
         Ok(ControlFlow::Continue(()))
     }
@@ -473,7 +476,7 @@ impl<'a> Run<'a> {
         let planned = Times::of(&self.campaign.protocol).planned();
         let each = match self.state.measured {
             0 => planned,
-            measured => self.state.begun.elapsed().as_secs_f64() / measured as f64,
+            measured => self.state.spent.as_secs_f64() / measured as f64,
         };
         left as f64 * each.max(planned)
     }
