@@ -9,6 +9,7 @@ mod error;
 mod functions;
 mod glob;
 pub mod hypotheses;
+mod in_order;
 mod rules;
 mod session;
 mod table;

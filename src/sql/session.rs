@@ -21,6 +21,7 @@ use tokio::runtime::Runtime;
 use super::catalog::{StoreCatalog, StoreSchema};
 use super::error::plain;
 use super::functions::{self, NO_RUN, RelationFunction, RunFunction, bind, bind_relation};
+use super::in_order::JoinInOrder;
 use super::table::{RUN, RunFile, StoreTable};
 use super::views::{self, View, ViewKind};
 use super::{SqlError, rules};
@@ -148,15 +149,18 @@ impl Session {
             .with_create_default_catalog_and_schema(false)
             .with_information_schema(true)
             // Sums of floats depend on the order of their terms: one partition
-            // keeps it.
+            // keeps it, and [`JoinInOrder`] where a union makes more.
             .with_target_partitions(1);
         // Text is Utf8 in the store and stays so in every answer.
         config.options_mut().execution.parquet.schema_force_view_types = false;
         config.options_mut().sql_parser.map_string_types_to_utf8view = false;
         // Views say in what order their rows come.
         config.options_mut().sql_parser.enable_subquery_sort_elimination = false;
-        let mut state =
-            SessionStateBuilder::new().with_config(config).with_default_features().build();
+        let mut state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_default_features()
+            .with_physical_optimizer_rule(Arc::new(JoinInOrder))
+            .build();
         for function in functions::scalars() {
             datafusion::execution::FunctionRegistry::register_udf(&mut state, Arc::new(function))?;
         }
