@@ -10,6 +10,14 @@ use crate::answer::{Answer, Format};
 /// The largest body that is held for a check; a longer one is not checked.
 pub const LARGEST: u64 = 1 << 30;
 
+/// A response that came whole and is to be checked.
+#[derive(Debug)]
+pub struct Sampled {
+    pub status: u16,
+    pub content_type: String,
+    pub body: Vec<u8>,
+}
+
 /// Why a body was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -26,7 +34,9 @@ impl Failure {
 
 /// Checks a response; none where there is nothing against it. A status of 400 or
 /// more is an error by itself, and no body is expected of it.
-pub fn check(expect: &Expect, status: u16, content_type: &str, body: &[u8]) -> Option<Failure> {
+pub fn check(expect: &Expect, response: &Sampled) -> Option<Failure> {
+    let Sampled { status, content_type, body } = response;
+    let (status, body) = (*status, body.as_slice());
     if let Some(expected) = expect.status.filter(|expected| *expected != status) {
         return Failure::new(Fault::CheckStatus, format!("status {status}, expected {expected}"));
     }
@@ -99,8 +109,13 @@ fn format(content_type: &str, body: &[u8]) -> Format {
 mod tests {
     use super::*;
 
+    fn failure(expect: &Expect, status: u16, content_type: &str, body: &str) -> Option<Failure> {
+        let (content_type, body) = (content_type.to_owned(), body.into());
+        check(expect, &Sampled { status, content_type, body })
+    }
+
     fn fault(expect: &Expect, status: u16, content_type: &str, body: &str) -> Fault {
-        check(expect, status, content_type, body.as_bytes()).map_or(Fault::None, |f| f.fault)
+        failure(expect, status, content_type, body).map_or(Fault::None, |f| f.fault)
     }
 
     #[test]
@@ -122,12 +137,8 @@ mod tests {
         ] {
             assert_eq!(fault(&expect, 200, "", &table(info)), Fault::None, "{info}");
         }
-        let failure = check(
-            &expect,
-            200,
-            "",
-            br#"<INFO name="QUERY_STATUS" value="ERROR"> no such table </INFO>"#,
-        );
+        let text = r#"<INFO name="QUERY_STATUS" value="ERROR"> no such table </INFO>"#;
+        let failure = failure(&expect, 200, "", text);
         assert_eq!(failure.unwrap().text, "QUERY_STATUS is ERROR: no such table");
     }
 

@@ -9,7 +9,8 @@
 //! 3. for what came: [`Desk::first_byte`], [`Desk::finish`], [`Desk::release`];
 //!    and [`Desk::expired`] until it gives none;
 //!
-//! until [`Step::Done`], after which [`Desk::close`] gives the records. Every time
+//! until [`Step::Done`], after which [`Desk::close`] gives the records, and the bodies
+//! that are to be checked: within the window nothing is parsed. Every time
 //! that is passed in is read from the rung's clock just before.
 
 mod parts;
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::parts::{Closed, Plan, Step, Tally, Ticket};
 
-use super::check::Failure;
+use self::parts::Held;
+use super::check::Sampled;
 use super::clock::{nanos, thread_cpu_s};
 use super::pulse::Pulse;
 use super::record::{Ending, Fault, NEVER, Nanos, Record, Times};
@@ -34,8 +36,9 @@ const LOOK: (Nanos, Nanos) = (1_000_000, 100_000_000);
 const NAP: Nanos = 100_000_000;
 /// Lateness of the generator's own that is counted apart.
 const LATE: Nanos = 5_000_000;
-/// Failures of checks that are kept in words.
-const FAILURES: usize = 10;
+/// Bytes of bodies that a rung holds for its checks; once they are full, no further
+/// body is read whole.
+const ROOM: usize = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
@@ -76,6 +79,8 @@ pub struct Desk {
     /// Queries that were checked once.
     seen: Vec<bool>,
     since_check: u32,
+    /// Bytes that can still be held for checks.
+    room: usize,
     cpu_at_start: Option<f64>,
     closed: Closed,
 }
@@ -118,6 +123,7 @@ impl Desk {
             look_at: 0,
             seen: vec![false; spec.workload.len()],
             since_check: 0,
+            room: ROOM / spec.workers,
             cpu_at_start: None,
             closed: Closed::default(),
             spec,
@@ -298,8 +304,12 @@ impl Desk {
         if *seen && self.since_check < self.spec.check_every {
             return false;
         }
-        *seen = true;
         self.since_check = 0;
+        if self.room == 0 {
+            self.closed.checks.left_out += 1;
+            return false;
+        }
+        *seen = true;
         true
     }
 
@@ -315,6 +325,15 @@ impl Desk {
     /// A response of several was not the last: the first byte of the next one counts.
     pub fn follow(&mut self, slot: usize) {
         self.slots[slot].first_byte = NEVER;
+    }
+
+    /// Keeps the body of a slot's request for its check. Its end is still to come,
+    /// with [`Ending::checked`].
+    #[cold]
+    pub fn hold(&mut self, slot: usize, response: Sampled) {
+        self.room = self.room.saturating_sub(response.body.len());
+        let query = self.slots[slot].query;
+        self.closed.held.push(Held { slot, query, record: None, response });
     }
 
     /// A request ended, at this time. Says whether its connection is to be kept.
@@ -338,11 +357,23 @@ impl Desk {
                 tally.failed += 1;
             }
             tally.retried += u64::from(ending.retried);
+            if ending.checked {
+                self.note_held(slot);
+            }
             self.closed.records.push(record);
         } else {
             self.closed.tally.warmup += 1;
         }
         self.keeps(now)
+    }
+
+    /// Notes which record is of the body that a slot gave last.
+    #[cold]
+    fn note_held(&mut self, slot: usize) {
+        let number = self.closed.records.len();
+        if let Some(held) = self.closed.held.iter_mut().rfind(|held| held.slot == slot) {
+            held.record = Some(number);
+        }
     }
 
     /// Whether a connection is kept after a request that ended at this time.
@@ -385,18 +416,6 @@ impl Desk {
         self.look_at = 0;
         self.next_look = now + self.look_every;
         None
-    }
-
-    /// Notes what the check of a whole body gave, and the fault that it is.
-    pub fn checked(&mut self, query: u16, failure: Option<Failure>) -> Fault {
-        self.closed.checks_made += 1;
-        let Some(failure) = failure else { return Fault::None };
-        self.closed.checks_failed += 1;
-        if self.closed.failures.len() < FAILURES {
-            let id = self.request(query).query_id.clone();
-            self.closed.failures.push((id, failure.text));
-        }
-        failure.fault
     }
 
     /// Aborts what is still under way, counts what was never sent, and gives what

@@ -177,6 +177,8 @@ pub struct Void {
 pub struct Checks {
     pub made: u64,
     pub failed: u64,
+    /// Not made, since the bodies that were held already took all the room there is.
+    pub left_out: u64,
     /// The first failures: query and what was wrong.
     pub failures: Vec<(String, String)>,
 }

@@ -247,6 +247,11 @@ impl Record {
         self.fault == Fault::None && (1..400).contains(&(self.status & STATUS))
     }
 
+    /// Says that it failed: the check of its body was made after it.
+    pub fn refuse(&mut self, fault: Fault) {
+        self.fault = fault;
+    }
+
     /// Bytes of the body.
     pub fn bytes(&self) -> u64 {
         u64::from(self.bytes_high) << 32 | u64::from(self.bytes_low)
@@ -315,6 +320,11 @@ impl Records {
         self.len() == 0
     }
 
+    /// The one of that number, from 0.
+    pub fn get_mut(&mut self, number: usize) -> Option<&mut Record> {
+        self.blocks.get_mut(number / BLOCK)?.get_mut(number % BLOCK)
+    }
+
     /// All of them, in the order of their ends.
     pub fn iter(&self) -> impl Iterator<Item = &Record> {
         self.blocks.iter().flatten()
@@ -381,7 +391,11 @@ mod tests {
             records.push(Record::new(query as u16, times, Ending::default()));
         }
         assert_eq!((records.len(), records.blocks.len()), (BLOCK + 1, 2));
+        records.get_mut(BLOCK).unwrap().refuse(Fault::CheckRows);
+        assert!(records.get_mut(BLOCK + 1).is_none());
+        assert_eq!(records.iter().filter(|record| record.fault() != Fault::None).count(), 1);
         let last = records.iter().last().unwrap();
+        assert_eq!(last.fault(), Fault::CheckRows);
         assert_eq!((last.query(), last.first_byte(), last.status()), (BLOCK & 0xffff, None, None));
     }
 }

@@ -83,8 +83,14 @@ pub fn run<C: Carrier>(spec: &RungSpec, watch: &mut dyn Watch) -> Result<RungOut
     for worker in workers {
         worked.push(worker.join().map_err(|_| LoadError::Worker)??);
     }
-    let (closed, connections): (Vec<_>, Vec<_>) = worked.into_iter().unzip();
+    let (mut closed, connections): (Vec<_>, Vec<_>) = worked.into_iter().unzip();
     let observed = Observed { guard: sentry.finish(), clock, connections, stopped };
+    // Only now, so that no check takes its time from the window.
+    std::thread::scope(|scope| {
+        for closed in &mut closed {
+            scope.spawn(|| closed.check(&spec.workload));
+        }
+    });
     Ok(summary::outcome(&spec, closed, observed))
 }
 

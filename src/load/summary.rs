@@ -87,9 +87,10 @@ fn count(closed: &[Closed], plan: Plan) -> Counts {
 fn checks(closed: &[Closed]) -> Checks {
     let mut checks = Checks::default();
     for closed in closed {
-        checks.made += closed.checks_made;
-        checks.failed += closed.checks_failed;
-        checks.failures.extend(closed.failures.iter().cloned());
+        checks.made += closed.checks.made;
+        checks.failed += closed.checks.failed;
+        checks.left_out += closed.checks.left_out;
+        checks.failures.extend(closed.checks.failures.iter().cloned());
     }
     checks
 }

@@ -218,7 +218,7 @@ pub fn detail(outcome: &RungOutcome) -> Value {
                 "softirq": host.softirq, "retransmits": host.retransmits})),
             "rss_bytes": guard.rss_bytes, "rss_growth_bytes": guard.rss_growth_bytes,
         },
-        "checks": {"made": checks.made, "failed": checks.failed},
+        "checks": {"made": checks.made, "failed": checks.failed, "left_out": checks.left_out},
         "connections": {
             "opened": connections.opened, "failed": connections.failed,
             "closed_by_server": connections.closed_by_server,

@@ -1,9 +1,15 @@
 //! What a desk says, and what it has at the end.
 
+use crate::load::check::{self, Sampled};
 use crate::load::clock::nanos;
+use crate::load::outcome::Checks;
 use crate::load::pulse::Histogram;
 use crate::load::record::{Nanos, Records};
 use crate::load::spec::RungSpec;
+use crate::load::workload::Workload;
+
+/// Failures of checks that are kept in words.
+const FAILURES: usize = 10;
 
 /// The parts of a rung, on its clock. The warm-up starts at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +72,41 @@ pub struct Closed {
     pub late_sum: Nanos,
     pub late_max: Nanos,
     pub late_over: u64,
-    pub checks_made: u64,
-    pub checks_failed: u64,
-    pub failures: Vec<(String, String)>,
+    /// What is still to be checked.
+    pub held: Vec<Held>,
+    pub checks: Checks,
+}
+
+/// A body that was read whole, until it is checked.
+#[derive(Debug)]
+pub struct Held {
+    pub slot: usize,
+    /// Its number in the workload.
+    pub query: u16,
+    /// The number of its record; none in the warm-up.
+    pub record: Option<usize>,
+    pub response: Sampled,
+}
+
+impl Closed {
+    /// Checks the bodies that were held. What fails is a failed request from then on.
+    pub fn check(&mut self, workload: &Workload) {
+        for held in std::mem::take(&mut self.held) {
+            self.checks.made += 1;
+            let request = &workload.requests()[usize::from(held.query)];
+            let Some(failure) = check::check(&request.expect, &held.response) else { continue };
+            self.checks.failed += 1;
+            if self.checks.failures.len() < FAILURES {
+                self.checks.failures.push((request.query_id.clone(), failure.text));
+            }
+            let Some(record) = held.record.and_then(|number| self.records.get_mut(number)) else {
+                continue;
+            };
+            if record.succeeded() {
+                self.tally.completed -= 1;
+                self.tally.failed += 1;
+            }
+            record.refuse(failure.fault);
+        }
+    }
 }

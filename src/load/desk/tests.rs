@@ -243,3 +243,65 @@ fn a_stop_ends_it_and_aborts_what_is_under_way() {
     // Due at 0, 10, …, 990 ms.
     assert_eq!((tally.aborted, tally.never_sent), (2, 98));
 }
+
+/// A response that no workload of these tests refuses, or one that says an error.
+fn sampled(is_good: bool) -> Sampled {
+    let body: &[u8] =
+        if is_good { b"ok" } else { b"<INFO name=\"QUERY_STATUS\" value=\"ERROR\">no</INFO>" };
+    Sampled { status: 200, content_type: String::new(), body: body.to_vec() }
+}
+
+#[test]
+fn bodies_are_checked_after_the_end_and_refuse_their_own_requests() {
+    let spec = RungSpec { check_every: 1, ..spec(Pacing::Closed, 2) };
+    let workload = Arc::clone(&spec.workload);
+    let window_start = Plan::new(&spec).window_start;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut desk = Desk::new(Arc::new(spec), 0, 2, Arc::default(), stop);
+    let checked = Ending { status: 200, checked: true, ..Ending::default() };
+    // One of the warm-up, then two pairs; the second slot of a pair ends first.
+    let Step::Send(ticket) = desk.step(0) else { panic!("a slot is free") };
+    desk.hold(ticket.slot, sampled(false));
+    desk.finish(ticket.slot, 1, checked);
+    desk.release(ticket.slot, 1);
+    for pair in 0..2 {
+        let now = window_start + pair;
+        let Step::Send(first) = desk.step(now) else { panic!("a slot is free") };
+        let Step::Send(second) = desk.step(now) else { panic!("a slot is free") };
+        desk.hold(first.slot, sampled(pair == 0));
+        desk.hold(second.slot, sampled(true));
+        for ticket in [second, first] {
+            desk.finish(ticket.slot, now, checked);
+            desk.release(ticket.slot, now);
+        }
+    }
+    let mut closed = desk.close(window_start + 2);
+    assert_eq!((closed.tally.completed, closed.tally.failed), (4, 0));
+    closed.check(&workload);
+    let faults: Vec<Fault> = closed.records.iter().map(Record::fault).collect();
+    assert_eq!(faults, [Fault::None, Fault::None, Fault::None, Fault::QueryError]);
+    assert_eq!((closed.tally.completed, closed.tally.failed), (3, 1));
+    assert_eq!((closed.checks.made, closed.checks.failed, closed.checks.left_out), (5, 2, 0));
+    assert_eq!(closed.checks.failures.len(), 2);
+    assert!(closed.held.is_empty());
+}
+
+#[test]
+fn what_finds_no_room_is_not_checked_and_counted() {
+    let spec = RungSpec { check_every: 1, ..spec(Pacing::Closed, 1) };
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut desk = Desk::new(Arc::new(spec), 0, 1, Arc::default(), stop);
+    let mut asked = 0;
+    for now in 0..5 {
+        let Step::Send(ticket) = desk.step(now) else { panic!("a slot is free") };
+        if ticket.check {
+            asked += 1;
+            // Never written to, so that it takes no memory.
+            let body = vec![0; ROOM / 2];
+            desk.hold(ticket.slot, Sampled { body, ..sampled(true) });
+        }
+        desk.finish(ticket.slot, now, Ending { checked: ticket.check, ..Ending::default() });
+        desk.release(ticket.slot, now);
+    }
+    assert_eq!((asked, desk.close(5).checks.left_out), (2, 3));
+}

@@ -6,7 +6,7 @@ use rustix::event::epoll::EventFlags;
 
 use super::exchange::Phase;
 use super::{CLEANING, Http1, REST, head};
-use crate::load::check;
+use crate::load::check::Sampled;
 use crate::load::clock::Clock;
 use crate::load::course::{self, Course, Follow, Reply, Then};
 use crate::load::desk::Desk;
@@ -78,17 +78,19 @@ impl Http1 {
         }
     }
 
-    /// A request that was answered has ended: checks it where it is to be, records
-    /// it, and frees its slot.
+    /// A request that was answered has ended: keeps its body where that is to be
+    /// checked, records it, and frees its slot.
     #[inline]
-    pub(super) fn conclude(&mut self, desk: &mut Desk, slot: usize, now: Nanos, mut fault: Fault) {
+    pub(super) fn conclude(&mut self, desk: &mut Desk, slot: usize, now: Nanos, fault: Fault) {
         let exchange = &mut self.exchanges[slot];
         let checked = exchange.check && exchange.collect && fault == Fault::None;
         if checked {
-            let expect = &desk.request(exchange.query).expect;
-            let failure =
-                check::check(expect, exchange.status, &exchange.content_type, &exchange.collected);
-            fault = desk.checked(exchange.query, failure);
+            let response = Sampled {
+                status: exchange.status,
+                content_type: std::mem::take(&mut exchange.content_type),
+                body: std::mem::take(&mut exchange.collected),
+            };
+            desk.hold(slot, response);
         }
         let ending = exchange.ending(slot, fault, checked);
         self.record(desk, slot, now, ending);
