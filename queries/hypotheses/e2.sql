@@ -1,4 +1,4 @@
--- E2: a pool of one costs nothing with Q01, and halves the throughput of Q13 at 8 connections.
+-- E2: a pool of one costs nothing with Q01, and halves the throughput of Q13 at 4 connections.
 WITH pairs AS (
   SELECT
     e.response_format, e.query_class, e.concurrency, n.rps_mean / nullif(e.rps_mean, 0) AS ratio,
@@ -13,8 +13,8 @@ WITH pairs AS (
 ),
 parts (place, part, query_class, expected) AS (
   VALUES
-    (1, 'Q01, 2 and 8 connections', 'Q01', 'the narrow pool is not beaten'),
-    (2, 'Q13, 8 connections', 'Q13', 'the narrow pool reaches 0.4 to 0.6 of the other')
+    (1, 'Q01, 1 and 4 connections', 'Q01', 'the narrow pool is not beaten'),
+    (2, 'Q13, 4 connections', 'Q13', 'the narrow pool reaches 0.4 to 0.6 of the other')
 ),
 counted AS (
   SELECT
@@ -39,7 +39,7 @@ counted AS (
     ) AS voided
   FROM parts AS a
   LEFT JOIN pairs AS p
-    ON p.query_class = a.query_class AND (a.query_class = 'Q01' OR p.concurrency = 8)
+    ON p.query_class = a.query_class AND (a.query_class = 'Q01' OR p.concurrency = 4)
   GROUP BY a.place, a.part, a.expected
 )
 SELECT

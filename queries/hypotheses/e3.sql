@@ -1,4 +1,4 @@
--- E3: DaCHS answers no more requests with 8 connections than with 2: every class and format ties.
+-- E3: DaCHS answers no more requests with 4 connections than with 1: every class and format ties.
 WITH pairs AS (
   SELECT
     few.response_format, few.query_class, many.rps_mean / nullif(few.rps_mean, 0) AS ratio,
@@ -12,7 +12,7 @@ WITH pairs AS (
     AND many.response_format = few.response_format AND many.query_class = few.query_class
     AND many.tier IS NOT DISTINCT FROM few.tier
   JOIN rule AS r ON r.run = few.run
-  WHERE few.run = $run AND few.target = 'dachs' AND few.concurrency = 2 AND many.concurrency = 8
+  WHERE few.run = $run AND few.target = 'dachs' AND few.concurrency = 1 AND many.concurrency = 4
 ),
 counted AS (
   SELECT
@@ -34,7 +34,7 @@ counted AS (
   FROM pairs
 )
 SELECT
-  '2 to 8 connections' AS part,
+  '1 to 4 connections' AS part,
   CASE WHEN others > 0 THEN false WHEN ties > 0 THEN true END AS holds,
   CASE WHEN pairs = 0 THEN 'no cell of both' ELSE ties || ' of ' || pairs || ' tie' END AS found,
   'every class and format ties' AS expected,

@@ -9,7 +9,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::clock::seconds;
+use super::clock::{latency, seconds};
 use super::error::LoadError;
 use super::outcome::Samples;
 use super::record::Record;
@@ -52,8 +52,8 @@ impl Samples {
             query_id: Some(request.query_id.clone()),
             status: record.status().map(i64::from),
             error: (!fault.is_empty()).then(|| fault.to_owned()),
-            latency_s: seconds(record.response()),
-            ttfb_s: record.first_byte().map(|first| seconds(record.late() + first)),
+            latency_s: latency(record.response()),
+            ttfb_s: record.first_byte().map(|first| latency(record.late() + first)),
             response_bytes: Some(record.bytes() as i64),
             rows: rows.and_then(|rows| i64::try_from(rows).ok()),
             pod: None,

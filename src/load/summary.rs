@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::carrier::ConnectionTally;
-use super::clock::{Clock, seconds};
+use super::clock::{Clock, latency, seconds};
 use super::desk::{Closed, Plan};
 use super::outcome::{
     Checks, Counts, Figures, Guard, Lateness, Percentiles, RungOutcome, Samples, Void, Window,
@@ -123,7 +123,7 @@ pub fn figures(samples: &Samples, elapsed_s: f64) -> Figures {
     let good = || records().filter(|record| record.succeeded());
     let succeeded = good().count() as u64;
     let mut first: Vec<f64> = good()
-        .filter_map(|record| record.first_byte().map(|first| seconds(record.late() + first)))
+        .filter_map(|record| record.first_byte().map(|first| latency(record.late() + first)))
         .collect();
     let bytes: u64 = good().map(Record::bytes).sum();
     let mut faults = BTreeMap::new();
@@ -138,8 +138,8 @@ pub fn figures(samples: &Samples, elapsed_s: f64) -> Figures {
         requests,
         errors: requests - succeeded,
         rps: if elapsed_s > 0.0 { requests as f64 / elapsed_s } else { 0.0 },
-        response: percentiles(good().map(|record| seconds(record.response()))),
-        service: percentiles(good().map(|record| seconds(record.service()))),
+        response: percentiles(good().map(|record| latency(record.response()))),
+        service: percentiles(good().map(|record| latency(record.service()))),
         ttfb_p95_s: percentile::select(&mut first, [0.95]).ok().flatten().map(|[p95]| p95),
         mean_response_bytes: (succeeded > 0).then(|| bytes as f64 / succeeded as f64),
         total_bytes: records().map(Record::bytes).sum(),

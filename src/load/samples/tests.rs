@@ -92,7 +92,7 @@ fn rows_come_in_the_order_of_their_ends() {
     assert_eq!((first.rung.as_str(), first.query_class.as_deref()), ("r", Some("Q01")));
     // Sent 2 ms late: response time is service time and that.
     assert!((first.t_start - first.t_offered.unwrap() - 0.002).abs() < 1e-6);
-    assert_eq!((first.latency_s, first.ttfb_s), (0.005, Some(0.003)));
+    assert_eq!((first.latency_s, first.ttfb_s), (latency(5 * MS), Some(latency(3 * MS))));
     // Of both workers' requests: connection 0 is the first one's, 1 and 2 the second's.
     let mut ids: Vec<_> = rows.iter().filter_map(|row| row.request_id.clone()).collect();
     ids.sort();
