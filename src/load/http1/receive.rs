@@ -180,7 +180,9 @@ impl Http1 {
             return;
         }
         let thrown = exchange.can_be_thrown_away(LARGE) as u64;
-        let low = if thrown >= LARGE { thrown.min(LOW_WATER) as usize } else { 1 };
+        // Not for the rest of a body: what is not read is not acknowledged either, and a
+        // server that waits for that is slowed down, by the kernel's timer of 40 ms at worst.
+        let low = if thrown >= LOW_WATER { LOW_WATER as usize } else { 1 };
         if let Some(wire) = &mut exchange.wire {
             wire.wake_at(low);
         }

@@ -11,6 +11,10 @@ use crate::load::address::Address;
 /// The most that is thrown away by one call.
 pub const DISCARD: usize = 1 << 20;
 
+/// Bytes that the kernel may hold for us from the start. It learns only by and by how
+/// fast we read, and till then a wide first response would wait for its window.
+const ROOM: usize = 1 << 20;
+
 /// How bytes that nobody looks at are taken from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discard {
@@ -62,8 +66,14 @@ impl Wire {
         if is_tcp {
             socket.set_tcp_nodelay(true)?;
         }
-        if let Some(size) = receive_buffer {
-            socket.set_recv_buffer_size(size)?;
+        match receive_buffer {
+            Some(size) => socket.set_recv_buffer_size(size)?,
+            // A low water makes room for as much, which stays when it is lowered. Asked
+            // for by its own name (SO_RCVBUF), less is given, and never more later on.
+            None if is_tcp => {
+                let _ = set_low_water(socket.as_fd(), ROOM) && set_low_water(socket.as_fd(), 1);
+            }
+            None => {}
         }
         let done = match socket.connect(&to) {
             Ok(()) => true,
