@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Runs each load generator against nginx, and prints what it cost its host."""
+"""Runs each load generator against nginx, and prints what it cost its host.
+
+--wire http1 (all tools), tls (HTTP/1.1 over TLS) or http2 (over TLS, with --streams
+requests at once on each connection): those that speak it. ab and hey speak no HTTP/2
+over several streams, wrk none at all.
+"""
 
 import argparse
 import os
@@ -29,8 +34,11 @@ http {{
     keepalive_timeout 3600s;
     client_body_temp_path {root}/b; proxy_temp_path {root}/p; fastcgi_temp_path {root}/f;
     uwsgi_temp_path {root}/u; scgi_temp_path {root}/s;
+    ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
+    ssl_session_cache off;
     server {{
         listen 127.0.0.1:{port};
+        listen 127.0.0.1:{tls_port} ssl http2;
         root {root}/html;
         location = /status {{ stub_status; }}
     }}
@@ -54,12 +62,33 @@ def served(port):
     return int(re.search(rb"requests\s+\d+ \d+ (\d+)", text).group(1))
 
 
-def commands(tapstat, url, seconds):
+def certificate(root):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", f"{root}/key.pem",
+                    "-out", f"{root}/cert.pem"], check=True, stderr=subprocess.DEVNULL)
+
+
+def commands(tapstat, url, seconds, wire="http1", streams=1):
     """How each tool is asked for the same: a closed loop of so many seconds."""
-    c, s = str(CONNECTIONS), str(seconds)
+    c, s, m = str(CONNECTIONS), str(seconds), str(streams)
+    own = [tapstat, "load", url, "-c", c, "-d", s, "--warmup", "0", "--guard-max", "9",
+           "--format", "json"]
+    if wire == "http2":
+        return {
+            "tapstat": [*own, "--insecure", "--http2", "--streams", m],
+            "h2load": ["h2load", "-t", "1", "-c", c, "-m", m, "-D", s, url],
+            "oha": ["oha", "--no-tui", "--insecure", "--http2", "-c", c, "-p", m, "-z", f"{s}s", url],
+        }
+    if wire == "tls":
+        return {
+            "tapstat": [*own, "--insecure"],
+            "wrk": ["wrk", "-t", "1", "-c", c, "-d", f"{s}s", url],
+            "h2load": ["h2load", "--h1", "-t", "1", "-c", c, "-D", s, url],
+            "ab": ["ab", "-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
+            "oha": ["oha", "--no-tui", "--insecure", "-c", c, "-z", f"{s}s", url],
+        }
     return {
-        "tapstat": [tapstat, "load", url, "-c", c, "-d", s, "--warmup", "0", "--guard-max", "9",
-                    "--format", "json"],
+        "tapstat": own,
         "wrk": ["wrk", "-t", "1", "-c", c, "-d", f"{s}s", url],
         "h2load": ["h2load", "--h1", "-t", "1", "-c", c, "-D", s, url],
         "ab": ["ab", "-q", "-k", "-c", c, "-t", s, "-n", "100000000", url],
@@ -86,23 +115,26 @@ def main():
     parser.add_argument("--tapstat", required=True)
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--wire", choices=["http1", "tls", "http2"], default="http1")
+    parser.add_argument("--streams", type=int, default=32)
     parser.add_argument("--server-core", type=int, default=0)
     parser.add_argument("--client-core", type=int, default=1)
     args = parser.parse_args()
     nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     if nginx is None:
         sys.exit("nginx is not installed")
-    tools = {name: command[0] for name, command in commands(args.tapstat, "", 1).items()}
+    tools = {name: command[0] for name, command in commands(args.tapstat, "", 1, args.wire).items()}
     tools = [name for name, program in tools.items() if shutil.which(program)]
     with tempfile.TemporaryDirectory() as root:
         os.chmod(root, 0o755)
-        port = free_port()
+        port, tls_port = free_port(), free_port()
+        certificate(root)
         html = Path(root, "html")
         html.mkdir()
         for name, size in BODIES.items():
             (html / name).write_bytes(bytes(at * 31 % 251 for at in range(size)))
         config = Path(root, "nginx.conf")
-        config.write_text(CONFIG.format(root=root, port=port))
+        config.write_text(CONFIG.format(root=root, port=port, tls_port=tls_port))
         server = subprocess.Popen(["taskset", "-c", str(args.server_core), nginx, "-c", str(config)])
         try:
             for _ in range(100):
@@ -111,27 +143,29 @@ def main():
                     break
                 except OSError:
                     time.sleep(0.05)
-            compare(args, tools, port)
+            compare(args, tools, port, tls_port)
         finally:
             server.terminate()
             server.wait()
 
 
-def compare(args, tools, port):
+def compare(args, tools, port, tls_port):
+    at = f"http://127.0.0.1:{port}" if args.wire == "http1" else f"https://127.0.0.1:{tls_port}"
     for body, size in BODIES.items():
         costs = {tool: [] for tool in tools}
         rates = {tool: [] for tool in tools}
         # Interleaved, so that a slow minute of the host hits all alike.
         for _ in range(args.repeats):
             for tool in tools:
-                url = f"http://127.0.0.1:{port}/{body}"
-                command = commands(args.tapstat, url, args.seconds)[tool]
+                command = commands(args.tapstat, f"{at}/{body}", args.seconds, args.wire,
+                                   args.streams)[tool]
                 before = served(port)
                 cpu, wall = run(command, args.client_core)
                 requests = served(port) - before - 1
                 costs[tool].append(cpu / requests)
                 rates[tool].append(requests / wall)
-        print(f"{body}: {size} bytes, {CONNECTIONS} connections, "
+        streams = f" of {args.streams} streams" if args.wire == "http2" else ""
+        print(f"{args.wire}, {body}: {size} bytes, {CONNECTIONS} connections{streams}, "
               f"median of {args.repeats} × {args.seconds} s")
         print(f"{'tool':<10}{'CPU/request':>14}{'CPU/MiB':>14}{'requests/s':>14}{'MiB/s':>10}"
               f"{'of tapstat':>12}")

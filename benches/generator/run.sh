@@ -6,7 +6,7 @@
 # nginx with one worker on one core, the client on another, 8 connections, a body of
 # 1 KB and one of 3.23 MiB. Tools that are not installed are left out: wrk, h2load,
 # ab, hey (Debian: wrk, nghttp2-client, apache2-utils, hey), oha (cargo install oha).
-# TAPSTAT names the binary, SERVER_CORE and CLIENT_CORE the cores (0 and 1).
+# TAPSTAT names the binary, WIRE what is spoken (http1, tls or http2), SERVER_CORE and CLIENT_CORE the cores (0 and 1).
 #
 # CPU is user + system of the client's whole process, by the kernel (wait4); requests
 # and bytes are nginx's own count, so that every tool is judged alike, its start and
@@ -20,4 +20,4 @@ tapstat=${TAPSTAT:-$here/../../target/release/tapstat}
 server=${SERVER_CORE:-0}
 client=${CLIENT_CORE:-1}
 exec python3 "$here/compare.py" --tapstat "$tapstat" --seconds "$seconds" \
-    --repeats "$repeats" --server-core "$server" --client-core "$client"
+    --repeats "$repeats" --wire "${WIRE:-http1}" --server-core "$server" --client-core "$client"

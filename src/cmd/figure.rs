@@ -115,6 +115,9 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
 /// against; gives the ids of the first, and that of the other.
 fn open(args: &Args, global: &Global) -> Result<(Session, Vec<String>, Option<String>)> {
     let store = session::open_store(global)?;
+    if let Some(output) = &global.output.output {
+        session::refuse_within(&store, output)?;
+    }
     let drawn = session::run_ids(&store, &args.run)?;
     let drawn = drawn
         .unwrap_or_else(|| store.manifests().iter().map(|manifest| manifest.run.clone()).collect());

@@ -79,9 +79,7 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     let name = args.run.run.as_deref().context("no run: give --run RUN, or --check DIR")?;
     let folder = global.output.output.as_deref().context("no folder: give --output DIR")?;
     let store = session::open_store(global)?;
-    if is_within(folder, store.root()) {
-        bail!("{}: it lies in the store: expected a folder elsewhere", folder.display());
-    }
+    session::refuse_within(&store, folder)?;
     let run = store.find_run(name)?.run.clone();
     let others = |names: &[String]| -> Result<Vec<String>> {
         let mut ids = Vec::new();
@@ -118,14 +116,6 @@ pub fn run(args: &Args, global: &Global) -> Result<Answer> {
         files.len()
     ));
     Ok(Answer::Yes)
-}
-
-/// Whether a folder, which need not be there yet, lies in another one.
-fn is_within(folder: &Path, outer: &Path) -> bool {
-    let Ok(outer) = outer.canonicalize() else { return false };
-    let Ok(folder) = std::path::absolute(folder) else { return false };
-    let there = folder.ancestors().find_map(|path| path.canonicalize().ok());
-    there.is_some_and(|path| path.starts_with(outer))
 }
 
 /// The answer of `--check` as a JSON document.

@@ -1,6 +1,7 @@
 //! A session over the store, as the shared flags open it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 
@@ -18,6 +19,24 @@ use crate::store::Store;
 /// If there is none, or it cannot be read.
 pub fn open_store(global: &Global) -> Result<Store> {
     Ok(Store::open(&global.store.path())?)
+}
+
+/// Refuses to write below the folder of a store, whose files are its own.
+///
+/// # Errors
+/// If the path, which need not be there yet, lies in it.
+pub fn refuse_within(store: &Store, path: &Path) -> Result<()> {
+    if is_within(path, store.root()) {
+        bail!("{}: it lies in the store: expected a path elsewhere", path.display());
+    }
+    Ok(())
+}
+
+fn is_within(path: &Path, outer: &Path) -> bool {
+    let Ok(outer) = outer.canonicalize() else { return false };
+    let Ok(path) = std::path::absolute(path) else { return false };
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok());
+    there.is_some_and(|path| path.starts_with(outer))
 }
 
 /// The ids of the runs that a filter names; `None` where it names none, and all

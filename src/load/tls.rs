@@ -6,7 +6,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::error::LoadError;
 use super::spec::{Endpoint, HttpVersion, TlsOptions};
@@ -32,7 +32,10 @@ pub fn client(endpoint: &Endpoint) -> Result<(Arc<ClientConfig>, ServerName<'sta
 /// # Errors
 /// What is wrong with the certificates to be trusted, in words.
 pub fn config(options: &TlsOptions) -> Result<ClientConfig, String> {
-    let provider = Arc::new(ring::default_provider());
+    let mut provider = ring::default_provider();
+    // As browsers have it: a server follows the client's order, and both spend less.
+    provider.cipher_suites.sort_by_key(|suite| !is_aes_128(suite.suite()));
+    let provider = Arc::new(provider);
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
@@ -56,6 +59,15 @@ pub fn config(options: &TlsOptions) -> Result<ClientConfig, String> {
         }
     }
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn is_aes_128(suite: CipherSuite) -> bool {
+    matches!(
+        suite,
+        CipherSuite::TLS13_AES_128_GCM_SHA256
+            | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+            | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+    )
 }
 
 /// Takes any certificate, but still asks for the key to it.
@@ -96,5 +108,20 @@ impl ServerCertVerifier for Anybody {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheaper_key_is_asked_for_first_and_no_suite_is_lost() {
+        let config = config(&TlsOptions { insecure: true, ..TlsOptions::default() }).unwrap();
+        let suites: Vec<_> =
+            config.crypto_provider().cipher_suites.iter().map(|suite| suite.suite()).collect();
+        assert_eq!(suites.len(), ring::default_provider().cipher_suites.len());
+        let first = suites.iter().take_while(|suite| is_aes_128(**suite)).count();
+        assert_eq!((first, suites[0]), (3, CipherSuite::TLS13_AES_128_GCM_SHA256));
     }
 }

@@ -440,14 +440,19 @@ fn rungs(targets: &[&str], class: &str) -> Vec<Rung> {
 fn runs_of_every_shape() {
     for (targets, class, parts) in [
         // One target: nothing to compare.
-        (&["one"][..], "Q01", &["There is one target", "| tiers", "none"][..]),
+        (
+            &["one"][..],
+            "Q01",
+            &["There is one target", "| tiers", "none", "## In short\n\n- 3 rungs of 1 target"][..],
+        ),
         // Two, without tiers, gates or resources.
         (
             &["one", "two"],
             "Q01",
             &[
                 "## Results\n",
-                "1 comparison: two 1",
+                "## In short\n\n- 6 rungs of 2 targets",
+                "\n- 1 comparison: two 1\n",
                 "*No gates are recorded",
                 "Agreement gate: not recorded.",
                 "*No resources: none were sampled",
@@ -502,6 +507,8 @@ fn a_campaign_of_instances() {
         assert_eq!(row(scenario, c), figures, "{scenario}");
     }
     for part in [
+        "- a published table: figures as a report printed them\n",
+        "- 3 instances against one: efficiency 0.33 (php) to 1.04 (TLS+H2)\n",
         "- sweep of respond: at most 149,400 requests per second, at 128 connections with 3 instances, ×2.98 of one instance alone (50,100)",
         "- failed requests, sweep: none",
         "- failed requests, bursts: none",
@@ -651,6 +658,16 @@ fn what_a_report_needs_to_know() {
     assert_eq!(code, Some(2));
     assert!(stderr.contains("it lies in the store"), "{stderr}");
     assert!(!store.join("reports").exists());
+    for figure in [&["--all"][..], &["verdicts", "--run", SCALING]] {
+        let output = store.join("drawn.svg");
+        let arguments = ["--store", store.to_str().unwrap(), "figure"];
+        let arguments = [&arguments, figure, &["--output", output.to_str().unwrap()]].concat();
+        let refused = sandbox.tapstat(&arguments).output().unwrap();
+        let stderr = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("it lies in the store"), "{stderr}");
+        assert!(!output.exists());
+    }
     // Somebody's own folder is left alone.
     RunFolder::create(&sandbox.path("mine")).file("index.html", "mine");
     let (code, stderr) = call(&["--run", SCALING, "--output", "mine"]);

@@ -328,7 +328,10 @@ impl<'a> Run<'a> {
                     self.journal.event("deviation", Some(&planned.name()), said)?;
                 }
                 if self.has_hooks() {
-                    service.prepare(&self.journal, block)?;
+                    service.prepare(&self.journal, block, self.stop)?;
+                    if self.stopped() {
+                        return Ok(ControlFlow::Break(()));
+                    }
                 }
             }
             let Some(key) = planned.resolved(capacity(&self.journal, planned)) else {

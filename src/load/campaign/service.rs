@@ -2,6 +2,7 @@
 //! stopped; and what is recorded of it.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use super::journal::Journal;
 use super::plan::Block;
 use super::rung;
 use super::targets::Target;
-use crate::load::outcome::Unwatched;
+use crate::load::outcome::{Live, Unwatched, Watch};
 use crate::load::spec::{Kind, Pacing};
 use crate::load::workload::{Ask, Expect, Query, TapOptions};
 use crate::load::{LoadError, Workload};
@@ -276,18 +277,23 @@ impl<'a> Service<'a> {
     }
 
     /// What comes before a block of rungs: the reset hook and, before the first
-    /// block of the stage, the warm pass.
+    /// block of the stage, the warm pass. That ends early where it is to stop.
     ///
     /// # Errors
     /// If the hook fails, or nothing can be sent.
-    pub fn prepare(&mut self, journal: &Journal, block: &Block) -> Result<(), CampaignError> {
+    pub fn prepare(
+        &mut self,
+        journal: &Journal,
+        block: &Block,
+        stop: &AtomicBool,
+    ) -> Result<(), CampaignError> {
         if let Some(reset) = &self.target.hooks.reset {
             self.must(journal, "reset", reset.run(), reset.timeout_seconds())?;
         }
         if let Some(seconds) = self.target.hooks.warm_seconds
             && !self.is_warm
         {
-            self.warm(journal, block, seconds)?;
+            self.warm(journal, block, seconds, stop)?;
             self.is_warm = true;
         }
         Ok(())
@@ -295,24 +301,34 @@ impl<'a> Service<'a> {
 
     /// Sends every class of the grid in turn, in a closed loop, and keeps
     /// nothing of it.
-    fn warm(&self, journal: &Journal, block: &Block, seconds: f64) -> Result<(), CampaignError> {
+    fn warm(
+        &self,
+        journal: &Journal,
+        block: &Block,
+        seconds: f64,
+        stop: &AtomicBool,
+    ) -> Result<(), CampaignError> {
         let grid = &self.campaign.protocol.grid;
         let Some(first) = block.rungs.first() else { return Ok(()) };
         let cells: Vec<(&String, &String)> =
             grid.formats.iter().flat_map(|f| grid.classes.iter().map(move |c| (f, c))).collect();
         let (mut requests, mut errors) = (0, 0);
         for (format, class) in &cells {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
             let key = crate::raw::RungKey { offered_rps: None, r#loop: None, ..first.key.clone() };
             let mut spec = self.spec(&key, class, format, 0)?;
             spec.warmup = Duration::ZERO;
             spec.measure = Duration::from_secs_f64(seconds / cells.len() as f64);
-            let outcome = crate::load::run(&spec, &mut Unwatched)
+            let outcome = crate::load::run(&spec, &mut UntilStopped(stop))
                 .map_err(|error| self.error(format!("the warm pass failed: {error}")))?;
             requests += outcome.figures.requests;
             errors += outcome.figures.errors;
         }
         let event = json!({"target": self.name, "tier": self.tier, "seconds": seconds,
-                           "requests": requests, "errors": errors});
+                           "requests": requests, "errors": errors,
+                           "stopped": stop.load(Ordering::Relaxed)});
         journal.event("warm", None, event)
     }
 
@@ -358,5 +374,18 @@ impl<'a> Service<'a> {
             self.must(journal, "stop", stop.run(), stop.timeout_seconds())?;
         }
         Ok(())
+    }
+}
+
+/// Ends a rung of which nobody is told when all is to stop.
+struct UntilStopped<'a>(&'a AtomicBool);
+
+impl Watch for UntilStopped<'_> {
+    fn tick(&mut self, _: &Live) -> ControlFlow<()> {
+        if self.0.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }

@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use rustix::event::epoll::EventFlags;
 
 use super::exchange::Phase;
-use super::{CLEANING, Http1, REST, head};
+use super::{CLEANING, Http1, REST, SWEEPING, head};
 use crate::load::check::Sampled;
 use crate::load::clock::Clock;
 use crate::load::course::{self, Course, Follow, Reply, Then};
 use crate::load::desk::Desk;
+use crate::load::error::LoadError;
 use crate::load::record::{Ending, Fault, Nanos};
 use crate::load::spec::Endpoint;
 
@@ -106,6 +107,40 @@ impl Http1 {
             return;
         }
         self.release(desk, slot, now);
+    }
+
+    /// The rung is over: deletes the jobs that still run, for a server that goes on
+    /// with them is not at rest for the next rung. Their requests were aborted.
+    #[cold]
+    pub(super) fn sweep(&mut self, desk: &mut Desk, clock: &Clock) -> Result<(), LoadError> {
+        let begun = clock.now();
+        for slot in 0..self.exchanges.len() {
+            let exchange = &mut self.exchanges[slot];
+            if exchange.course.is_none() || exchange.cleaning {
+                continue;
+            }
+            // An answer to something else may be under way on its connection.
+            exchange.close();
+            exchange.keep = false;
+            if self.clean_up(slot, begun) {
+                desk.finish(slot, begun, Ending { fault: Fault::Aborted, ..Ending::default() });
+            }
+        }
+        let mut now = begun;
+        while now < begun + SWEEPING && self.exchanges.iter().any(|exchange| exchange.cleaning) {
+            self.ring(desk, clock, now);
+            let alarm = self.alarms.peek().map_or(Nanos::MAX, |Reverse((at, _))| *at);
+            self.poll
+                .wait(now, alarm.min(begun + SWEEPING), false)
+                .map_err(LoadError::system("epoll_wait"))?;
+            for at in 0..self.poll.len() {
+                if let Some((token, flags)) = self.poll.event(at) {
+                    self.event(desk, clock, token, flags);
+                }
+            }
+            now = clock.now();
+        }
+        Ok(())
     }
 
     /// Starts to delete a slot's job, if it has one.

@@ -39,6 +39,8 @@ const LOW_WATER: u64 = 256 << 10;
 const REST: Nanos = 10_000_000;
 /// How long cleaning up after a job may take.
 const CLEANING: Nanos = 5_000_000_000;
+/// How long it may take for all that are left at the rung's end.
+const SWEEPING: Nanos = 2_000_000_000;
 
 /// A request of the workload, ready to be sent.
 struct Ready {
@@ -122,7 +124,7 @@ impl Carrier for Http1 {
                         now = clock.now();
                     }
                     Step::Wait(until) => break until,
-                    Step::Done => return Ok(()),
+                    Step::Done => return self.sweep(desk, clock),
                 }
             };
             let alarm = self.alarms.peek().map_or(Nanos::MAX, |Reverse((at, _))| *at);

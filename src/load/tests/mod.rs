@@ -10,6 +10,7 @@ use super::outcome::{Counts, Live, Unwatched};
 use super::record::Record;
 use super::spec::{Endpoint, Kind, Pacing, Polling, Spacing};
 use super::testing::{Asked, Server, bytes, in_chunks, plain, reset_on_close};
+use super::tokio_http::TokioHttp;
 use super::workload::{Ask, Expect, Query, TapOptions};
 use super::*;
 use std::collections::BTreeSet;
@@ -300,6 +301,46 @@ fn asynchronous_queries_are_one_request_each() {
         assert_eq!(outcome.samples.mode, Some("async"));
     }
 }
+#[test]
+fn jobs_that_run_at_the_end_are_deleted() {
+    for over_tokio in [false, true] {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&log);
+        let server = Server::start(move |asked: &Asked, stream: &mut TcpStream| {
+            if asked.target.ends_with("/phase") {
+                stream.write_all(&plain(200, "", b"EXECUTING"))?;
+                return Ok(true);
+            }
+            uws(asked, stream, &seen)
+        });
+        let polling =
+            Polling { first: Duration::from_millis(5), run_at_once: true, ..Polling::default() };
+        let tap = TapOptions { asynchronous: true, run_at_once: true, ..TapOptions::default() };
+        let ask = Ask::Adql("SELECT 1".to_owned());
+        let query = Query { ask, ..query("GET", "/", Expect::default()) };
+        let spec = RungSpec {
+            kind: Kind::TapAsync(polling),
+            workload: workload(&[query], &tap),
+            connections: 3,
+            measure: Duration::from_millis(100),
+            drain: Duration::from_millis(50),
+            ..spec(&format!("{}/tap", server.url()))
+        };
+        let outcome = if over_tokio {
+            rung::run::<TokioHttp>(&spec, &mut Unwatched).unwrap()
+        } else {
+            measure(&spec)
+        };
+        assert_eq!(names(&outcome), only("aborted"));
+        assert_eq!((outcome.counts.sent, outcome.counts.aborted), (3, 3));
+        let log = log.lock().unwrap();
+        let mut deleted: Vec<_> =
+            log.iter().filter_map(|line| line.strip_prefix("DELETE /tap/async/")).collect();
+        deleted.sort_unstable();
+        assert_eq!(deleted, ["1", "2", "3"], "over tokio: {over_tokio}");
+    }
+}
+
 #[test]
 fn other_addresses() {
     let answer = |_: &Asked, stream: &mut TcpStream| {

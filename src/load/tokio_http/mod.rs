@@ -43,6 +43,8 @@ use timer::Timer;
 const REST: Duration = Duration::from_millis(10);
 /// How long cleaning up after a job may take.
 const CLEANING: Duration = Duration::from_secs(5);
+/// How long it may take for all that are left at the rung's end.
+const SWEEPING: Duration = Duration::from_secs(2);
 
 /// See the module.
 pub struct TokioHttp {
@@ -152,6 +154,15 @@ impl Worker<'_> {
             watch.as_mut().poll(context)
         })
         .await;
+        drop(slots);
+        if !self.place.is_http2 {
+            // Answers to what was aborted may be under way on them.
+            self.links.iter().for_each(Link::close);
+        }
+        // A server that goes on with jobs is not at rest for the next rung.
+        let sweep =
+            futures::future::join_all((0..self.slots.len()).map(|slot| self.clean_up(slot)));
+        let _ = tokio::time::timeout(SWEEPING, sweep).await;
     }
 
     /// Hands out what is to be sent now, and sets the timer for what comes later.

@@ -67,15 +67,29 @@ fn protocols_that_cannot_be_measured() {
 }
 
 fn plan(arguments: &[&str]) -> snapbox::cmd::OutputAssert {
+    plan_of("tiers = [\"8\", \"16\"]", arguments)
+}
+
+/// The plan of a campaign with a further line in its grid.
+fn plan_of(line: &str, arguments: &[&str]) -> snapbox::cmd::OutputAssert {
     let sandbox = Sandbox::new();
     let folder = RunFolder::create(&sandbox.path(""));
-    let protocol = SMALL.replace("[grid]\n", "[grid]\ntiers = [\"8\", \"16\"]\n");
+    let protocol = SMALL.replace("[grid]\n", &format!("[grid]\n{line}\n"));
     folder.file("protocol.toml", format!("{protocol}target_order = \"shuffled\"\nseed = 3\n"));
     folder.file("targets.toml", TARGETS).file("corpus.jsonl", CORPUS);
     let command = ["measure", "protocol.toml", "--dry-run"];
     let output = sandbox.tapstat(&[&command, arguments].concat()).assert();
     assert!(!sandbox.path("runs").exists(), "nothing is written");
     output
+}
+
+#[test]
+fn the_plan_has_the_instances_that_are_prescribed() {
+    let output = plan_of("instances = [1, 2]", &["--format", "json"]).code(0);
+    let document: serde_json::Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let rungs = document["rungs"].as_array().unwrap();
+    let of = |count: i64| rungs.iter().filter(|rung| rung["instances"] == count).count();
+    assert_eq!((rungs.len(), of(1), of(2)), (48, 24, 24));
 }
 
 #[test]

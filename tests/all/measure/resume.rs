@@ -118,6 +118,27 @@ fn ctrl_c_drops_the_rung_and_says_how_to_go_on() {
 }
 
 #[test]
+fn ctrl_c_ends_a_warm_pass_too() {
+    let campaign = Campaign::new(&protocol());
+    campaign.targets("hooks.start = \"touch started\"\nhooks.warm_seconds = 120", "");
+    let mut child = campaign.command(&[]).spawn().unwrap();
+    while !campaign.sandbox.path("started").is_file() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{said}");
+    assert!(said.contains("stopped: 0 of 8 rungs measured"), "{said}");
+    let run = campaign.run();
+    // It would have gone on for two minutes, and then begun a rung.
+    let warm = events(&run, "warm");
+    assert_eq!((warm.len(), &warm[0]["detail"]["stopped"]), (1, &true.into()), "{warm:?}");
+    assert_eq!(events(&run, "dropped").len(), 0);
+}
+
+#[test]
 fn a_second_ctrl_c_ends_it_at_once() {
     let campaign = Campaign::new(&protocol());
     // Its stop hook would take a minute.

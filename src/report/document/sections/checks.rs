@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::super::super::figure::counted;
-use super::super::super::grid::{Align, Cell, Grid, MISSING};
+use super::super::super::grid::{Align, Grid, MISSING};
 use super::super::super::{ReportError, hypotheses_page, prereg_page, robust_page};
 use super::super::data::{Data, Registration};
 use super::super::model::Section;
-use crate::protocol::prereg::utc;
-use crate::store::rows::WARNING;
+use super::events;
 
 /// The most rows of a table that are shown; the store has all.
-const ROWS: usize = 200;
+pub(super) const ROWS: usize = 200;
 
 pub(super) fn hypotheses(data: &Data) -> Section {
     let mut section = Section::new("hypotheses", "Hypotheses");
@@ -88,7 +86,7 @@ pub(super) fn anomalies(data: &Data) -> Result<Section, ReportError> {
         section.notes(left_out(view.len()));
         section.text("None of them changes a verdict; `tapstat sql --show anomalies` says what is looked for.");
     }
-    events(&mut section, data)?;
+    events::add(&mut section, data)?;
     Ok(section)
 }
 
@@ -105,7 +103,7 @@ fn by_kind(kinds: &[String]) -> String {
 }
 
 /// Four significant digits, as a plain number.
-fn four_digits(value: f64) -> String {
+pub(super) fn four_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
@@ -118,44 +116,11 @@ fn four_digits(value: f64) -> String {
     }
 }
 
-fn left_out(count: usize) -> Vec<String> {
+pub(super) fn left_out(count: usize) -> Vec<String> {
     if count <= ROWS {
         return Vec::new();
     }
     vec![format!("{ROWS} of {count} are shown; the store has all of them")]
-}
-
-/// What happened while the run was measured, and what ingest had to say.
-fn events(section: &mut Section, data: &Data) -> Result<(), ReportError> {
-    let view = &data.events;
-    let (times, kinds) = (view.floats("t")?, view.names("kind")?);
-    let (rungs, details) = (view.names("rung")?, view.names("detail")?);
-    let mut grid = Grid::new([
-        ("at", Align::Left),
-        ("kind", Align::Left),
-        ("rung", Align::Left),
-        ("detail", Align::Left),
-    ]);
-    for row in 0..view.len().min(ROWS) {
-        let at = match times[row] {
-            Some(time) if time.is_finite() => utc(time.floor() as i64),
-            _ if kinds[row] == WARNING => "at ingest".to_owned(),
-            _ => MISSING.to_owned(),
-        };
-        let texts = [&at, &kinds[row], &rungs[row], &details[row]];
-        grid.push(texts.map(|text| Cell::from(text.as_str())).into());
-    }
-    if grid.is_empty() {
-        return Ok(());
-    }
-    section.heading(format!("recorded events ({})", counted(view.len(), "event")));
-    if view.len() > 20 {
-        section.folded("Recorded events", grid);
-    } else {
-        section.table("Recorded events", grid);
-    }
-    section.notes(left_out(view.len()));
-    Ok(())
 }
 
 pub(super) fn robustness(data: &Data) -> Result<Section, ReportError> {

@@ -69,6 +69,23 @@ pub(super) fn section(data: &Data) -> Result<Option<Section>, ReportError> {
     Ok(Some(section))
 }
 
+/// The range of efficiencies at the largest number of instances, in a line.
+pub(super) fn most(data: &Data) -> Result<Option<String>, ReportError> {
+    let scaling = Scaling::read(&data.scaling)?;
+    let most = scaling.rows.iter().map(|step| step.instances).max().unwrap_or(0);
+    let at = || scaling.rows.iter().filter(|step| step.instances == most);
+    let best =
+        at().filter_map(|step| Some((step.efficiency?, step))).max_by(|a, b| a.0.total_cmp(&b.0));
+    let worst =
+        at().filter_map(|step| Some((step.efficiency?, step))).min_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(best.zip(worst).filter(|_| most > 1).map(|((best, well), (worst, badly))| {
+        format!(
+            "{most} instances against one: efficiency {worst:.2} ({}) to {best:.2} ({})",
+            badly.class, well.class
+        )
+    }))
+}
+
 /// Throughputs of numbers of instances, scenario by scenario.
 struct Scaling {
     rows: Vec<Step>,

@@ -4,11 +4,13 @@ mod beside;
 mod checks;
 mod claims;
 mod cost;
+mod events;
 mod guard;
 mod instances;
 mod overview;
 mod results;
 mod scaling;
+mod summary;
 mod words;
 
 use super::super::ReportError;
@@ -17,7 +19,7 @@ use super::model::Document;
 
 /// The whole report, its sections in the published order.
 pub(super) fn document(data: &Data) -> Result<Document, ReportError> {
-    let mut sections = vec![overview::section(data)?];
+    let mut sections = vec![summary::section(data)?, overview::section(data)?];
     sections.extend(results::sections(data)?);
     sections.extend(scaling::section(data)?);
     sections.extend(instances::section(data)?);
