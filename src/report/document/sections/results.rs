@@ -165,13 +165,18 @@ fn gates(
     Ok(())
 }
 
+/// What the measurement recorded of its gates.
+pub(super) fn gate_events(data: &Data) -> Result<Vec<Value>, ReportError> {
+    let (kinds, details) = (data.events.names("kind")?, data.events.names("detail")?);
+    let own = kinds.iter().zip(details).filter(|(kind, _)| *kind == "gate");
+    Ok(own.filter_map(|(_, detail)| serde_json::from_str(&detail).ok()).collect())
+}
+
 /// What the measurement recorded of the gates of a tier, each once: why it went on
 /// in spite of them, and what was left out for them.
 fn said_of_gates(data: &Data, tier: Option<&str>) -> Result<Vec<String>, ReportError> {
-    let (kinds, details) = (data.events.names("kind")?, data.events.names("detail")?);
     let mut said = Vec::new();
-    for (_, detail) in kinds.iter().zip(details).filter(|(kind, _)| *kind == "gate") {
-        let Ok(detail) = serde_json::from_str::<Value>(&detail) else { continue };
+    for detail in gate_events(data)? {
         let deviates = detail["deviation"] == true;
         let Some(message) = detail["message"].as_str() else { continue };
         if detail["tier"].as_str() != tier || !(deviates || detail["left_out"].is_string()) {

@@ -2,9 +2,10 @@
 
 use super::super::super::ReportError;
 use super::super::super::figure::{counted, thousands};
+use super::super::super::verdicts::{self, VerdictRow};
 use super::super::data::{Data, Registration};
 use super::super::model::Section;
-use super::{guard, instances};
+use super::{guard, instances, results};
 use crate::protocol::prereg::Verdict;
 use crate::sql::hypotheses::Outcome;
 
@@ -52,40 +53,14 @@ fn measured(data: &Data) -> Result<String, ReportError> {
 
 /// Who won how often, tier by tier.
 fn compared(data: &Data) -> Vec<String> {
-    let verdicts = &data.results.verdicts;
-    if verdicts.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = Vec::new();
-    for tier in data.tiers() {
-        let own = || verdicts.iter().filter(|row| row.place.tier == tier);
-        let mut counts: Vec<(&str, usize)> = Vec::new();
-        for verdict in own().filter_map(|row| row.verdict.as_deref()) {
-            match counts.iter_mut().find(|(name, _)| *name == verdict) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((verdict, 1)),
-            }
-        }
-        // Targets first, by how often they won, then what is no verdict for one.
-        let rank = |name: &str| match name {
-            "tie" => 1,
-            "invalid" => 2,
-            "incomplete" => 3,
-            _ => 0,
-        };
-        counts.sort_by_key(|(name, count)| (rank(name), std::cmp::Reverse(*count), *name));
-        let counts: Vec<String> =
-            counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        let tier = tier.as_ref().map(|tier| format!("tier {tier}, ")).unwrap_or_default();
-        if !counts.is_empty() {
-            lines.push(format!(
-                "{tier}{}: {}",
-                counted(own().count(), "comparison"),
-                counts.join(", ")
-            ));
-        }
-    }
-    lines
+    let tiers = data.tiers().into_iter().filter_map(|tier| {
+        // Of one target alone there is nothing to say.
+        let own = |row: &&VerdictRow| row.place.tier == tier && row.verdict.is_some();
+        let rows: Vec<&VerdictRow> = data.results.verdicts.iter().filter(own).collect();
+        let tier = tier.map(|tier| format!("tier {tier}, ")).unwrap_or_default();
+        (!rows.is_empty()).then(|| format!("{tier}{}", verdicts::summary(&rows)))
+    });
+    tiers.collect()
 }
 
 /// What became of the predictions.
@@ -117,13 +92,7 @@ fn registered(data: &Data) -> Option<String> {
 /// Whether the servers do the same.
 fn gated(data: &Data) -> Result<Option<String>, ReportError> {
     let (agreement, lint) = (data.agreement.flags("agrees")?, data.gates.flags("taplint_passed")?);
-    let deviates = data.events.names("detail")?.iter().zip(data.events.names("kind")?).any(
-        |(detail, kind)| {
-            kind == "gate"
-                && serde_json::from_str::<serde_json::Value>(detail)
-                    .is_ok_and(|detail| detail["deviation"] == true)
-        },
-    );
+    let deviates = results::gate_events(data)?.iter().any(|event| event["deviation"] == true);
     let mut said = Vec::new();
     if !agreement.is_empty() {
         let agree = agreement.iter().filter(|agrees| **agrees == Some(true)).count();
