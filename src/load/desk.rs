@@ -159,6 +159,11 @@ impl Desk {
         self.slots[slot].start
     }
 
+    /// Whether a slot's request is under way.
+    pub fn is_busy(&self, slot: usize) -> bool {
+        self.slots[slot].busy
+    }
+
     /// Begins a part's arrivals, if the loop is open.
     fn arrive(&mut self) {
         let Pacing::Open { rate, spacing } = self.spec.pacing else { return };

@@ -122,7 +122,8 @@ impl Http1 {
             // An answer to something else may be under way on its connection.
             exchange.close();
             exchange.keep = false;
-            if self.clean_up(slot, begun) {
+            // One that rests after a failed connection was recorded already.
+            if self.clean_up(slot, begun) && desk.is_busy(slot) {
                 desk.finish(slot, begun, Ending { fault: Fault::Aborted, ..Ending::default() });
             }
         }

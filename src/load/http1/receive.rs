@@ -180,11 +180,30 @@ impl Http1 {
             return;
         }
         let thrown = exchange.can_be_thrown_away(LARGE) as u64;
-        // Not for the rest of a body: what is not read is not acknowledged either, and a
-        // server that waits for that is slowed down, by the kernel's timer of 40 ms at worst.
-        let low = if thrown >= LOW_WATER { LOW_WATER as usize } else { 1 };
+        let low = low_water(thrown);
         if let Some(wire) = &mut exchange.wire {
             wire.wake_at(low);
         }
+    }
+}
+
+/// Bytes that must have come before the kernel wakes us, of a body of which so many are
+/// to be thrown away. All of a rest is not waited for: what is not read is not
+/// acknowledged either, and a server that waits for that is slowed down, by the kernel's
+/// timer of 40 ms at worst.
+fn low_water(left: u64) -> usize {
+    if left >= LOW_WATER { LOW_WATER as usize } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_body_is_read_as_it_comes() {
+        for (left, low) in [(0, 1), (49_395, 1), (LOW_WATER - 1, 1), (LOW_WATER, 256 << 10)] {
+            assert_eq!(low_water(left), low, "{left}");
+        }
+        assert_eq!(low_water(3_386_900), 256 << 10);
     }
 }
