@@ -150,6 +150,8 @@ fn sync_in_both_formats_from_the_gates_to_the_report() {
     let deviation = "Deviation: measured although gates failed: wide: taplint was not run";
     assert!(report.contains(deviation), "{report}");
     assert!(report.contains("Agreement gate: 3 classes agree, none disagree."));
+    let gates = "- gates: answers agreed in 3 of 3 classes probed, measured in spite of a gate\n";
+    assert!(report.contains(gates), "{report}");
     let counted: Vec<(String, i64)> = ask(
         &campaign.sandbox.session(),
         "SELECT response_format, count(DISTINCT target) FROM rungs GROUP BY 1 ORDER BY 1",
@@ -218,4 +220,54 @@ fn where_one_target_is_up_at_a_time_agreement_is_not_judged() {
     assert!(reason.ends_with("was up without the others of wide, slow"), "{reason}");
     let report = campaign.report(&run);
     assert!(report.contains("Deviation: whether targets agree was not judged: "), "{report}");
+}
+
+#[test]
+fn each_tier_has_its_gates() {
+    let protocol = PROTOCOL
+        .replace("[grid]\n", "[grid]\ntiers = [\"8\", \"16\"]\n")
+        .replace(", \"votable\"", "")
+        .replace("\"Q02\", \"Q13\"", "\"Q02\"");
+    let campaign = Campaign::new(&protocol, Some(8));
+    let (code, said) = campaign.measure(&["--allow-gate-failures", "--probes", "1"]);
+    assert!(code.is_some_and(|code| code < 2), "{said}");
+    let run = campaign.run();
+    // Q02 has other answers on the second server, whatever the tier.
+    let timed = rungs(&run);
+    assert_eq!(
+        timed,
+        [
+            "t16-slow-csv-Q01-c2-r1",
+            "t16-wide-csv-Q01-c2-r1",
+            "t8-slow-csv-Q01-c2-r1",
+            "t8-wide-csv-Q01-c2-r1",
+        ]
+    );
+    let gates = events(&run, "gate");
+    let left_out: Vec<_> = gates
+        .iter()
+        .filter(|event| event["detail"]["left_out"] == "Q02")
+        .map(|event| event["detail"]["tier"].as_str().unwrap())
+        .collect();
+    assert_eq!(left_out, ["8", "16"]);
+    let report = campaign.report(&run);
+    assert!(report.contains("## Tier 8") && report.contains("## Tier 16"), "{report}");
+    assert_eq!(report.matches("Agreement gate: 1 class agrees").count(), 2, "{report}");
+    let stored: Vec<(String, String, bool)> = ask(
+        &campaign.sandbox.session(),
+        "SELECT tier, query_class, agrees FROM agreement ORDER BY tier, query_class",
+    );
+    let row = |tier: &str, class: &str, agrees| (tier.to_owned(), class.to_owned(), agrees);
+    assert_eq!(
+        stored,
+        [
+            row("16", "Q01", true),
+            row("16", "Q02", false),
+            row("8", "Q01", true),
+            row("8", "Q02", false)
+        ]
+    );
+    // Resumed, no tier's gates are run again.
+    let (_, said) = campaign.measure(&["--resume", run.to_str().unwrap()]);
+    assert!(said.contains("rungs left out") && !said.contains("gates:"), "{said}");
 }
