@@ -3,15 +3,19 @@
 
 --wire http1 (all tools), tls (HTTP/1.1 over TLS) or http2 (over TLS, with --streams
 requests at once on each connection): those that speak it. ab and hey speak no HTTP/2
-over several streams, wrk none at all.
+over several streams, wrk none at all. --awake keeps idle cores from sleeping meanwhile (0
+in /dev/cpu_dma_latency, which needs root): who waits for an answer is woken by the server,
+and a core that sleeps costs the server more to wake.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +31,7 @@ pid {root}/nginx.pid;
 error_log {root}/error.log;
 events {{ worker_connections 1024; }}
 http {{
+    log_format sent $body_bytes_sent;
     access_log off;
     sendfile on;
     tcp_nopush on;
@@ -41,6 +46,7 @@ http {{
         listen 127.0.0.1:{tls_port} ssl http2;
         root {root}/html;
         location = /status {{ stub_status; }}
+        location = /wide {{ access_log {root}/sent.log sent; }}
     }}
 }}
 """
@@ -52,14 +58,40 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def served(port):
-    """Requests that nginx has answered so far, this one included."""
+def status(port):
+    """Open connections and requests that nginx has counted so far, this one included."""
     with socket.create_connection(("127.0.0.1", port)) as ask:
         ask.sendall(b"GET /status HTTP/1.0\r\n\r\n")
         text = b""
         while part := ask.recv(4096):
             text += part
-    return int(re.search(rb"requests\s+\d+ \d+ (\d+)", text).group(1))
+    return (int(re.search(rb"connections: (\d+)", text).group(1)),
+            int(re.search(rb"requests\s+\d+ \d+ (\d+)", text).group(1)))
+
+
+class Served:
+    """What nginx has sent since this was made, in responses.
+
+    Wide ones by their bytes, as its log has them: a tool that breaks off at the end of its
+    time leaves as many behind as it had under way, and nginx counts those from their start.
+    """
+
+    def __init__(self, root, port, body):
+        self.port, self.size = port, BODIES[body]
+        self.log = Path(root, "sent.log") if body == "wide" else None
+        self.start = self.log.stat().st_size if self.log else status(port)[1]
+
+    def count(self):
+        for _ in range(200):
+            connections, requests = status(self.port)
+            if connections == 1:
+                break
+            time.sleep(0.02)
+        if self.log is None:
+            return requests - self.start - 1
+        with self.log.open() as log:
+            log.seek(self.start)
+            return sum(map(int, log)) / self.size
 
 
 def certificate(root):
@@ -110,6 +142,17 @@ def run(command, core):
     return usage.ru_utime + usage.ru_stime, time.monotonic() - began
 
 
+@contextlib.contextmanager
+def cores(awake):
+    """Keeps idle cores from sleeping for as long as the block does, if that is wanted."""
+    if not awake:
+        yield
+        return
+    with open("/dev/cpu_dma_latency", "wb", buffering=0) as latency:
+        latency.write(struct.pack("i", 0))
+        yield
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tapstat", required=True)
@@ -117,6 +160,9 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--wire", choices=["http1", "tls", "http2"], default="http1")
     parser.add_argument("--streams", type=int, default=32)
+    parser.add_argument("--tools", help="only these, by comma")
+    parser.add_argument("--bodies", default=",".join(BODIES), help="only these, by comma")
+    parser.add_argument("--awake", action="store_true")
     parser.add_argument("--server-core", type=int, default=0)
     parser.add_argument("--client-core", type=int, default=1)
     args = parser.parse_args()
@@ -124,7 +170,8 @@ def main():
     if nginx is None:
         sys.exit("nginx is not installed")
     tools = {name: command[0] for name, command in commands(args.tapstat, "", 1, args.wire).items()}
-    tools = [name for name, program in tools.items() if shutil.which(program)]
+    wanted = args.tools.split(",") if args.tools else tools
+    tools = [name for name, program in tools.items() if name in wanted and shutil.which(program)]
     with tempfile.TemporaryDirectory() as root:
         os.chmod(root, 0o755)
         port, tls_port = free_port(), free_port()
@@ -139,19 +186,21 @@ def main():
         try:
             for _ in range(100):
                 try:
-                    served(port)
+                    status(port)
                     break
                 except OSError:
                     time.sleep(0.05)
-            compare(args, tools, port, tls_port)
+            with cores(args.awake):
+                compare(args, tools, root, port, tls_port)
         finally:
             server.terminate()
             server.wait()
 
 
-def compare(args, tools, port, tls_port):
+def compare(args, tools, root, port, tls_port):
     at = f"http://127.0.0.1:{port}" if args.wire == "http1" else f"https://127.0.0.1:{tls_port}"
-    for body, size in BODIES.items():
+    for body in args.bodies.split(","):
+        size = BODIES[body]
         costs = {tool: [] for tool in tools}
         rates = {tool: [] for tool in tools}
         # Interleaved, so that a slow minute of the host hits all alike.
@@ -159,22 +208,24 @@ def compare(args, tools, port, tls_port):
             for tool in tools:
                 command = commands(args.tapstat, f"{at}/{body}", args.seconds, args.wire,
                                    args.streams)[tool]
-                before = served(port)
+                served = Served(root, port, body)
                 cpu, wall = run(command, args.client_core)
-                requests = served(port) - before - 1
+                requests = served.count()
                 costs[tool].append(cpu / requests)
                 rates[tool].append(requests / wall)
         streams = f" of {args.streams} streams" if args.wire == "http2" else ""
+        sleep = ", cores kept awake" if args.awake else ""
         print(f"{args.wire}, {body}: {size} bytes, {CONNECTIONS} connections{streams}, "
-              f"median of {args.repeats} × {args.seconds} s")
-        print(f"{'tool':<10}{'CPU/request':>14}{'CPU/MiB':>14}{'requests/s':>14}{'MiB/s':>10}"
-              f"{'of tapstat':>12}")
+              f"median (least to most) of {args.repeats} × {args.seconds} s{sleep}")
+        print(f"{'tool':<10}{'CPU/request':>14}{'CPU/MiB':>14}{'of tapstat':>12}"
+              f"{'requests/s':>12}{'':>17}{'MiB/s':>8}")
         own = statistics.median(costs.get("tapstat", [float("nan")]))
         for tool in tools:
             cost, rate = statistics.median(costs[tool]), statistics.median(rates[tool])
             mib = size / 2**20
-            print(f"{tool:<10}{1e6 * cost:>11.2f} µs{1e3 * cost / mib:>11.4f} ms{rate:>14.0f}"
-                  f"{rate * mib:>10.0f}{cost / own:>11.2f}×")
+            spread = f"({min(rates[tool]):.0f} to {max(rates[tool]):.0f})"
+            print(f"{tool:<10}{1e6 * cost:>11.2f} µs{1e3 * cost / mib:>11.4f} ms{cost / own:>11.2f}×"
+                  f"{rate:>12.0f}{spread:>17}{rate * mib:>8.0f}")
         print(flush=True)
 
 

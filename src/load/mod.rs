@@ -16,6 +16,7 @@ pub mod error;
 mod guard;
 #[cfg(target_os = "linux")]
 mod http1;
+mod low_water;
 pub mod outcome;
 pub mod pulse;
 pub mod record;

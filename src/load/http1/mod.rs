@@ -33,8 +33,6 @@ use super::spec::{Kind, Pacing, RungSpec};
 const READ: usize = 16 << 10;
 /// From this much of a body on, bytes are thrown away in the kernel.
 const LARGE: u64 = 32 << 10;
-/// Bytes of a large body that must have come before the kernel wakes us.
-const LOW_WATER: u64 = 256 << 10;
 /// How long a slot rests after a connection that could not be made.
 const REST: Nanos = 10_000_000;
 /// How long cleaning up after a job may take.

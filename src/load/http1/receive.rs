@@ -7,10 +7,11 @@ use rustix::event::epoll::EventFlags;
 use super::exchange::{Body, Phase};
 use super::head::{self, Framing, Head};
 use super::socket::{DISCARD, Got};
-use super::{Http1, LARGE, LOW_WATER, READ, chunked};
+use super::{Http1, LARGE, READ, chunked};
 use crate::load::clock::Clock;
 use crate::load::course;
 use crate::load::desk::Desk;
+use crate::load::low_water;
 use crate::load::record::{Fault, Nanos};
 
 impl Http1 {
@@ -180,7 +181,7 @@ impl Http1 {
             return;
         }
         let thrown = exchange.can_be_thrown_away(LARGE) as u64;
-        let low = low_water(thrown);
+        let low = wake_at(thrown);
         if let Some(wire) = &mut exchange.wire {
             wire.wake_at(low);
         }
@@ -191,8 +192,8 @@ impl Http1 {
 /// to be thrown away. All of a rest is not waited for: what is not read is not
 /// acknowledged either, and a server that waits for that is slowed down, by the kernel's
 /// timer of 40 ms at worst.
-fn low_water(left: u64) -> usize {
-    if left >= LOW_WATER { LOW_WATER as usize } else { 1 }
+fn wake_at(left: u64) -> usize {
+    if left >= low_water::MOST as u64 { low_water::MOST } else { 1 }
 }
 
 #[cfg(test)]
@@ -201,9 +202,9 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_body_is_read_as_it_comes() {
-        for (left, low) in [(0, 1), (49_395, 1), (LOW_WATER - 1, 1), (LOW_WATER, 256 << 10)] {
-            assert_eq!(low_water(left), low, "{left}");
+        for (left, low) in [(0, 1), (49_395, 1), ((256 << 10) - 1, 1), (256 << 10, 256 << 10)] {
+            assert_eq!(wake_at(left), low, "{left}");
         }
-        assert_eq!(low_water(3_386_900), 256 << 10);
+        assert_eq!(wake_at(3_386_900), 256 << 10);
     }
 }

@@ -1,19 +1,16 @@
 //! One connection's socket: connected without waiting, read without copying.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::load::address::Address;
+use crate::load::low_water::{self, LowWater};
 
 /// The most that is thrown away by one call.
 pub const DISCARD: usize = 1 << 20;
-
-/// Bytes that the kernel may hold for us from the start. It learns only by and by how
-/// fast we read, and till then a wide first response would wait for its window.
-const ROOM: usize = 1 << 20;
 
 /// How bytes that nobody looks at are taken from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +31,7 @@ impl Discard {
 #[derive(Debug)]
 pub struct Wire {
     socket: Socket,
-    /// Bytes that must have come before the kernel wakes us, as it was told.
-    low: usize,
+    low_water: LowWater,
 }
 
 /// What a read gave.
@@ -68,11 +64,7 @@ impl Wire {
         }
         match receive_buffer {
             Some(size) => socket.set_recv_buffer_size(size)?,
-            // A low water makes room for as much, which stays when it is lowered. Asked
-            // for by its own name (SO_RCVBUF), less is given, and never more later on.
-            None if is_tcp => {
-                let _ = set_low_water(socket.as_fd(), ROOM) && set_low_water(socket.as_fd(), 1);
-            }
+            None if is_tcp => low_water::make_room(socket.as_fd()),
             None => {}
         }
         let done = match socket.connect(&to) {
@@ -80,7 +72,7 @@ impl Wire {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => false,
             Err(error) => return Err(error),
         };
-        Ok((Self { socket, low: 1 }, done))
+        Ok((Self { socket, low_water: LowWater::default() }, done))
     }
 
     /// The error that connecting ended with, if it did.
@@ -126,13 +118,11 @@ impl Wire {
         }
     }
 
-    /// Lets the kernel wake us only when so many bytes have come, or the end. Never
-    /// more than will come, or the rest would never be told of.
+    /// Lets the kernel wake us only when so many bytes have come, or the end: see
+    /// [`LowWater::set`].
     #[inline]
     pub fn wake_at(&mut self, bytes: usize) {
-        if bytes != self.low && set_low_water(self.socket.as_fd(), bytes) {
-            self.low = bytes;
-        }
+        self.low_water.set(self.socket.as_fd(), bytes);
     }
 }
 
@@ -140,21 +130,4 @@ impl AsFd for Wire {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// Sets SO_RCVLOWAT, which neither socket2 nor rustix offers. Says whether it is set.
-#[allow(unsafe_code, reason = "one call of setsockopt, with an integer that outlives it")]
-fn set_low_water(socket: BorrowedFd<'_>, bytes: usize) -> bool {
-    let value = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the descriptor is open, and the option's value is a `c_int` of that size.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
-            (&raw const value).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    result == 0
 }

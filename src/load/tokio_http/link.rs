@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,21 +18,23 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
-use tokio_rustls::TlsConnector;
 
 use super::mux::{End, Mux};
+use super::secure::{Scratch, Tls};
 use super::sniff::{Sniff, end_of};
+use super::wire::{Bare, Wire};
 use crate::load::address::Address;
 use crate::load::carrier::ConnectionTally;
 use crate::load::clock::Clock;
+use crate::load::low_water;
 use crate::load::record::Fault;
 
 /// What is read at once over HTTP/2.
-const READ: usize = 256 << 10;
+const READ: usize = 64 << 10;
 /// The buffer of a slow reader: the smallest that hyper takes.
 const SMALL: usize = 8 << 10;
 
@@ -44,6 +47,7 @@ pub struct Place {
     /// Of a slow reader: bytes per second that a connection takes.
     pub read_rate: Option<u64>,
     pub timeout: Duration,
+    pub scratch: Scratch,
     /// The rung's, once it is started.
     pub clock: Rc<Cell<Clock>>,
 }
@@ -110,6 +114,10 @@ impl Http1 {
 }
 
 impl Open {
+    fn new(carries: Carries, task: AbortHandle, tally: &Tally) -> Self {
+        Self { carries, is_used: Cell::new(false), task, tally: Rc::clone(tally) }
+    }
+
     /// Whether no more requests can be sent on it.
     pub fn is_over(&self) -> bool {
         match &self.carries {
@@ -240,6 +248,9 @@ async fn connect(place: &Place, tally: &Tally) -> Result<Rc<Open>, Fault> {
             let socket = TcpStream::connect(address).await.map_err(|_| Fault::Connect)?;
             // Where it cannot be set, there is no delay to be feared.
             let _ = socket.set_nodelay(true);
+            if place.read_rate.is_none() {
+                low_water::make_room(socket.as_fd());
+            }
             secure(socket, place, tally).await
         }
         Address::Unix(path) => {
@@ -253,14 +264,25 @@ async fn secure<S>(socket: S, place: &Place, tally: &Tally) -> Result<Rc<Open>, 
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let Some((config, name)) = &place.tls else { return greet(socket, place, tally).await };
-    let connector = TlsConnector::from(Arc::clone(config));
-    let tls = connector.connect(name.clone(), socket).await.map_err(|error| tls_fault(&error))?;
+    let scratch = Rc::clone(&place.scratch);
+    let Some((config, name)) = &place.tls else {
+        return if place.is_http2 {
+            Ok(multiplex(Bare { socket, scratch }, place, tally))
+        } else {
+            greet(socket, place, tally).await
+        };
+    };
+    let tls = Tls::connect(socket, Arc::clone(config), name.clone(), scratch)
+        .await
+        .map_err(|error| tls_fault(&error))?;
+    if !place.is_http2 {
+        return greet(tls, place, tally).await;
+    }
     // A server that was not asked may not know of ALPN: HTTP/1.1 then.
-    if place.is_http2 && tls.get_ref().1.alpn_protocol() != Some(b"h2") {
+    if tls.protocol() != Some(b"h2") {
         return Err(Fault::Tls);
     }
-    greet(tls, place, tally).await
+    Ok(multiplex(tls, place, tally))
 }
 
 /// A connection that ended is no matter of TLS.
@@ -271,35 +293,41 @@ fn tls_fault(error: &io::Error) -> Fault {
     }
 }
 
+/// Begins HTTP/1.1.
 async fn greet<S>(stream: S, place: &Place, tally: &Tally) -> Result<Rc<Open>, Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let (carries, task) = if place.is_http2 {
-        let mux = Rc::new(RefCell::new(Mux::new(place.read_rate.is_some())));
-        let carried = carry(stream, Rc::clone(&mux), Rc::clone(&place.clock), place.read_rate);
-        (Carries::Http2(mux), tokio::task::spawn_local(carried).abort_handle())
-    } else {
-        let end = Rc::new(Cell::new(None));
-        let stream = TokioIo::new(Sniff::new(stream, Rc::clone(&end)));
-        let mut builder = http1::Builder::new();
-        if place.read_rate.is_some() {
-            builder.max_buf_size(SMALL);
-        }
-        let (sender, connection) = builder.handshake(stream).await.map_err(|_| Fault::Connect)?;
-        let http1 = Http1 { sender: RefCell::new(sender), end };
-        (Carries::Http1(http1), tokio::task::spawn_local(connection).abort_handle())
-    };
-    Ok(Rc::new(Open { carries, is_used: Cell::new(false), task, tally: Rc::clone(tally) }))
+    let end = Rc::new(Cell::new(None));
+    let stream = TokioIo::new(Sniff::new(stream, Rc::clone(&end)));
+    let mut builder = http1::Builder::new();
+    if place.read_rate.is_some() {
+        builder.max_buf_size(SMALL);
+    }
+    let (sender, connection) = builder.handshake(stream).await.map_err(|_| Fault::Connect)?;
+    let http1 = Http1 { sender: RefCell::new(sender), end };
+    let task = tokio::task::spawn_local(connection).abort_handle();
+    Ok(Rc::new(Open::new(Carries::Http1(http1), task, tally)))
+}
+
+/// Begins HTTP/2.
+fn multiplex(wire: impl Wire + 'static, place: &Place, tally: &Tally) -> Rc<Open> {
+    let mux = Rc::new(RefCell::new(Mux::new(place.read_rate.is_some())));
+    let carried = carry(wire, Rc::clone(&mux), Rc::clone(&place.clock), place.read_rate);
+    let task = tokio::task::spawn_local(carried).abort_handle();
+    Rc::new(Open::new(Carries::Http2(mux), task, tally))
 }
 
 /// Carries the bytes of an HTTP/2 connection until it ends.
-async fn carry<S>(mut stream: S, mux: Rc<RefCell<Mux>>, clock: Rc<Cell<Clock>>, rate: Option<u64>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let mut buffer = vec![0; if rate.is_some() { SMALL } else { READ }];
+async fn carry(
+    mut wire: impl Wire,
+    mux: Rc<RefCell<Mux>>,
+    clock: Rc<Cell<Clock>>,
+    rate: Option<u64>,
+) {
+    let most = if rate.is_some() { SMALL } else { READ };
     let end = loop {
+        let mut is_broken = false;
         let got = poll_fn(|context| {
             loop {
                 let mut mux = mux.borrow_mut();
@@ -307,27 +335,26 @@ where
                 if out.is_empty() {
                     break;
                 }
-                match Pin::new(&mut stream).poll_write(context, out) {
+                match Pin::new(&mut wire).poll_write(context, out) {
                     Poll::Ready(Ok(written)) => mux.wrote(written),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Pending => break,
                 }
             }
             // What TLS has taken is to go out as well.
-            if let Poll::Ready(Err(error)) = Pin::new(&mut stream).poll_flush(context) {
+            if let Poll::Ready(Err(error)) = Pin::new(&mut wire).poll_flush(context) {
                 return Poll::Ready(Err(error));
             }
-            let mut filled = ReadBuf::new(&mut buffer);
-            Pin::new(&mut stream).poll_read(context, &mut filled).map_ok(|()| filled.filled().len())
+            wire.poll_take(context, most, |bytes| {
+                is_broken = is_broken || mux.borrow_mut().take(bytes, clock.get().now()).is_err();
+            })
         });
         let got = match got.await {
+            _ if is_broken => break End::Broken,
             Ok(0) => break End::Closed,
             Ok(got) => got,
             Err(error) => break end_of(&error),
         };
-        if mux.borrow_mut().take(&buffer[..got], clock.get().now()).is_err() {
-            break End::Broken;
-        }
         if let Some(rate) = rate {
             tokio::time::sleep(Duration::from_secs_f64(got as f64 / rate as f64)).await;
         }

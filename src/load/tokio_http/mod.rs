@@ -31,8 +31,10 @@ mod hpack;
 mod link;
 mod message;
 mod mux;
+mod secure;
 mod sniff;
 mod timer;
+mod wire;
 
 use exchange::Progress;
 use link::{Link, Place};
@@ -75,6 +77,7 @@ impl Carrier for TokioHttp {
             is_http2: spec.endpoint.http == HttpVersion::Http2,
             read_rate: spec.read_rate,
             timeout: spec.connect_timeout,
+            scratch: secure::Scratch::default(),
             clock: Rc::new(Cell::new(Clock::start())),
         };
         let template = |request: &super::workload::Prepared| {
