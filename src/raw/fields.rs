@@ -30,6 +30,10 @@ pub(super) struct Rule<T> {
 pub(super) const TEXT: Rule<String> =
     Rule { expected: "text", read: |value, _| value.as_str().map(str::to_owned) };
 
+/// The largest number that is taken: larger than whatever can be measured, and small enough
+/// that sums of squares of it are finite.
+pub(super) const LARGEST: f64 = 1e18;
+
 /// Text, or a number as text: what tiers are called.
 pub(super) const LABEL: Rule<String> = Rule { expected: "text or a number", read: label };
 
@@ -58,12 +62,12 @@ pub(super) const ORDINAL: Rule<i64> = Rule {
     read: |value, typing| integer(value, typing).filter(|count| *count >= 1),
 };
 
-/// A finite number: a time in unix seconds.
-pub(super) const TIME: Rule<f64> = Rule { expected: "a finite number", read: number };
+/// A time in unix seconds.
+pub(super) const TIME: Rule<f64> = Rule { expected: "a number from -1e18 to 1e18", read: number };
 
 /// A finite number of at least 0: a duration, a rate, a size.
 pub(super) const AMOUNT: Rule<f64> = Rule {
-    expected: "a finite number of at least 0",
+    expected: "a number from 0 to 1e18",
     read: |value, typing| number(value, typing).filter(|amount| *amount >= 0.0),
 };
 
@@ -138,7 +142,7 @@ fn number(value: &Value, typing: Typing) -> Option<f64> {
         (Value::String(text), Typing::Text) => text.parse().ok(),
         _ => None,
     };
-    number.filter(|number| number.is_finite())
+    number.filter(|number| number.abs() <= LARGEST)
 }
 
 fn integer(value: &Value, typing: Typing) -> Option<i64> {
@@ -418,7 +422,7 @@ mod tests {
             assert_eq!(fields.take(&[name], TEXT).unwrap(), None);
         }
         let message = row(&[("rps", "")]).need(&["rps"], AMOUNT).unwrap_err().to_string();
-        assert_eq!(message, "f:3: field `rps` is missing: expected a finite number of at least 0");
+        assert_eq!(message, "f:3: field `rps` is missing: expected a number from 0 to 1e18");
     }
 
     #[test]
@@ -427,7 +431,7 @@ mod tests {
             let message = row(&[("rps", bad)]).need(&["rps"], AMOUNT).unwrap_err().to_string();
             assert_eq!(
                 message,
-                format!("f:3: field `rps`: expected a finite number of at least 0, found {bad}")
+                format!("f:3: field `rps`: expected a number from 0 to 1e18, found {bad}")
             );
         }
         for bad in ["0", "-3", "2.5", "1e300"] {

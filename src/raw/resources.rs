@@ -188,7 +188,7 @@ mod tests {
             ),
             (
                 r#"{"t": NaN, "container": "api", "cpu_usec": 7, "mem_bytes": 9}"#,
-                r#"resources.jsonl:1: field `t`: expected a finite number, found "NaN""#,
+                r#"resources.jsonl:1: field `t`: expected a number from -1e18 to 1e18, found "NaN""#,
             ),
             ("[]", "resources.jsonl:1: expected a JSON object, found []"),
         ] {

@@ -18,7 +18,7 @@ fn demo(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     fs::create_dir_all(&programs).unwrap();
     // What the hooks of the targets need.
     let _ = std::os::unix::fs::symlink(PROGRAM, programs.join("tapstat"));
-    for name in ["sh", "cat", "rm"] {
+    for name in ["sh", "cat", "grep", "rm"] {
         let found = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name));
         let found = found.into_iter().find(|path| path.exists()).unwrap();
         let _ = std::os::unix::fs::symlink(found, programs.join(name));

@@ -82,6 +82,7 @@ pub fn targets(folder: &Path, servers: &mut [(&str, Server)]) -> Result<PathBuf>
     );
     for (name, server) in servers {
         let (base_url, port, delay) = (&server.base_url, server.port(), server.delay);
+        let is_up = is_up(name);
         text += &format!(
             r#"
 [target.{name}]
@@ -90,9 +91,9 @@ base_url = "{base_url}"
 notes = "tapstat serve, {delay} in every query"
 
 [target.{name}.hooks]
-start = "kill -0 $(cat {name}.pid) 2>/dev/null || {{ tapstat serve --corpus {CORPUS} --port {port} --delay {delay} >{name}.log 2>&1 & echo $! >{name}.pid; }}"
+start = "{is_up} || {{ tapstat serve --corpus {CORPUS} --port {port} --delay {delay} >{name}.log 2>&1 & echo $! >{name}.pid; }}"
 ready = "{base_url}/availability"
-stop = "[ ! -f {name}.pid ] || kill $(cat {name}.pid); rm -f {name}.pid"
+stop = "{is_up} && kill $(cat {name}.pid); rm -f {name}.pid"
 "#
         );
         if cfg!(target_os = "linux") {
@@ -110,4 +111,44 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     std::fs::write(&path, text).with_context(|| path.display().to_string())?;
     Ok(path)
+}
+
+/// The command that says whether a server runs by what its pid file says. A number that
+/// was left there may have become another process's.
+fn is_up(name: &str) -> String {
+    if cfg!(target_os = "linux") {
+        format!("grep -aqs serve /proc/$(cat {name}.pid 2>/dev/null)/cmdline")
+    } else {
+        format!("ps -p $(cat {name}.pid 2>/dev/null || echo 0) -o args= | grep -q serve")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn only_a_server_is_taken_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_up = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", &is_up("one")]).current_dir(&folder);
+            command.status().unwrap().success()
+        };
+        assert!(!is_up(), "no file");
+        for (name, expected) in [("serve", true), ("other", false)] {
+            let mut process = Command::new("sh")
+                .args(["-c", "read line", name])
+                .stdin(Stdio::piped())
+                .spawn()
+                .unwrap();
+            write(folder.path(), "one.pid", &format!("{}\n", process.id())).unwrap();
+            assert_eq!(is_up(), expected, "{name}");
+            drop(process.stdin.take());
+            process.wait().unwrap();
+            assert!(!is_up(), "{name} has ended");
+        }
+    }
 }

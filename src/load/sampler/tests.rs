@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use super::*;
 use crate::raw::{ResourceSample, ResourcesReader};
@@ -60,7 +61,13 @@ fn children_are_counted_unless_they_are_not_wanted() {
     let counted = Source { count: Some("sleep".into()), ..all.clone() };
     let alone = Source { children: Some(false), ..all.clone() };
     let mut containers = Containers::new([("all", &all), ("alone", &alone), ("counted", &counted)]);
-    let readings = containers.read();
+    // The child is a shell's, until it has become what it is to be.
+    let begun = Instant::now();
+    let mut readings = containers.read();
+    while readings["counted"].processes == 0 && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+        readings = containers.read();
+    }
     let processes = |name: &str| readings[name].processes;
     assert_eq!((processes("all"), processes("alone"), processes("counted")), (2, 1, 1));
     assert!(containers.limits()["all"]["cpus_allowed"].is_string());

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::error::{Problem, found};
+use crate::raw::fields::LARGEST;
 
 /// Stands for a null among floats: what files give is always finite.
 pub const NO_FLOAT: f64 = f64::NAN;
@@ -12,9 +13,9 @@ pub const NO_COUNT: i64 = i64::MIN;
 /// What a count may be, for messages.
 pub(super) const A_COUNT: &str = "a whole number from 0 to 9223372036854775807, or null";
 /// What a duration may be, for messages.
-pub(super) const A_DURATION: &str = "a finite number of seconds, 0 or more";
+pub(super) const A_DURATION: &str = "a number of seconds from 0 to 1e18";
 /// What a time may be, for messages.
-pub(super) const A_TIME: &str = "a finite number of unix seconds";
+pub(super) const A_TIME: &str = "a number of unix seconds, at most 1e18";
 
 /// Some consecutive requests of one rung, in the file's order.
 #[derive(Debug, Default)]
@@ -83,11 +84,11 @@ impl Figures {
     /// the one rule that every format's rows pass.
     #[inline(always)]
     pub(super) fn in_order(&self, error: u32) -> bool {
-        self.t_start.is_finite()
+        self.t_start.abs() <= LARGEST
             && self.latency_s >= 0.0
-            && self.latency_s.is_finite()
+            && self.latency_s <= LARGEST
             // A null compares false with everything.
-            && !(self.ttfb_s < 0.0 || self.ttfb_s.is_infinite() || self.t_offered.is_infinite())
+            && !(self.ttfb_s < 0.0 || self.ttfb_s > LARGEST || self.t_offered.abs() > LARGEST)
             && (self.status != NO_COUNT || error != 0)
     }
 
@@ -103,16 +104,16 @@ impl Figures {
         if self.latency_s.is_nan() {
             return Some(Problem::Missing { field: "latency_s", expected: A_DURATION });
         }
-        if !self.t_start.is_finite() {
+        if self.t_start.abs() > LARGEST {
             return wrong("t_start", A_TIME, self.t_start);
         }
-        if self.t_offered.is_infinite() {
+        if self.t_offered.abs() > LARGEST {
             return wrong("t_offered", A_TIME, self.t_offered);
         }
-        if self.latency_s < 0.0 || self.latency_s.is_infinite() {
+        if self.latency_s < 0.0 || self.latency_s > LARGEST {
             return wrong("latency_s", A_DURATION, self.latency_s);
         }
-        if self.ttfb_s < 0.0 || self.ttfb_s.is_infinite() {
+        if self.ttfb_s < 0.0 || self.ttfb_s > LARGEST {
             return wrong("ttfb_s", A_DURATION, self.ttfb_s);
         }
         (self.status == NO_COUNT && error == 0).then_some(Problem::Missing {

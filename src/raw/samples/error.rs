@@ -37,7 +37,7 @@ impl Problem {
     }
 }
 
-/// A float for a message: in full, as JSON would have it.
+/// A float for a message: in full, but for one that is longer than anybody reads.
 pub(super) fn found(value: f64) -> String {
-    value.to_string()
+    if value.abs() < 1e16 { value.to_string() } else { format!("{value:e}") }
 }

@@ -316,11 +316,19 @@ mod tests {
             found: found.to_owned(),
         };
         const COUNT: &str = "a whole number from 0 to 9223372036854775807, or null";
-        const DURATION: &str = "a finite number of seconds, 0 or more";
+        const DURATION: &str = "a number of seconds from 0 to 1e18";
         for (line, expected) in [
             (
                 r#"{"t_start":1,"latency_s":-0.5,"status":200}"#,
                 field("latency_s", DURATION, "-0.5"),
+            ),
+            (
+                r#"{"t_start":1,"latency_s":1e300,"status":200}"#,
+                field("latency_s", DURATION, "1e300"),
+            ),
+            (
+                r#"{"t_start":-1e19,"latency_s":1,"status":200}"#,
+                field("t_start", "a number of unix seconds, at most 1e18", "-1e19"),
             ),
             (
                 r#"{"t_start":1,"latency_s":1,"ttfb_s":-1,"status":200}"#,
@@ -350,7 +358,10 @@ mod tests {
             ),
             (
                 r#"{"latency_s":1,"status":200}"#,
-                Problem::Missing { field: "t_start", expected: "a finite number of unix seconds" },
+                Problem::Missing {
+                    field: "t_start",
+                    expected: "a number of unix seconds, at most 1e18",
+                },
             ),
             (
                 r#"{"t_start":1,"latency_s":1,"status":null,"error":""}"#,
