@@ -38,6 +38,7 @@ const SHIPPED: &[Shipped] = shipped![
     View "judged_rungs",
     View "cells",
     View "verdicts",
+    View "latency_cells",
     View "rung_resources",
     View "resource_cells",
     View "tier_changes",

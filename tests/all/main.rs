@@ -17,6 +17,7 @@ mod generator;
 mod hypotheses;
 mod instances;
 mod kill;
+mod latency;
 mod layouts;
 mod load;
 mod measure;

@@ -104,6 +104,7 @@ pub struct Data {
     pub(super) gates: View,
     pub(super) agreement: View,
     pub(super) resources: Vec<ResourceRow>,
+    pub(super) latency: View,
     pub(super) tier_changes: View,
     pub(super) cost: View,
     pub(super) responses: View,
@@ -192,6 +193,7 @@ impl Data {
                 run,
                 &format!("{PLACES}, target"),
             )?)?,
+            latency: ask(session, "latency_cells", run, &format!("{PLACES}, target"))?,
             tier_changes: ask(
                 session,
                 "tier_changes",

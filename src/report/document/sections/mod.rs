@@ -7,6 +7,7 @@ mod cost;
 mod events;
 mod guard;
 mod instances;
+mod latency;
 mod overview;
 mod results;
 mod scaling;
@@ -21,6 +22,7 @@ use super::model::Document;
 pub(super) fn document(data: &Data) -> Result<Document, ReportError> {
     let mut sections = vec![summary::section(data)?, overview::section(data)?];
     sections.extend(results::sections(data)?);
+    sections.push(latency::section(data)?);
     sections.extend(scaling::section(data)?);
     sections.extend(instances::section(data)?);
     sections.push(claims::section(data)?);
