@@ -71,6 +71,7 @@ pub(super) fn ingest_one(store: &Path, directory: &Path, options: &IngestOptions
         );
     }
     let store = Store::create(store)?;
+    store.when_waiting(say_waiting);
     let bar = Bar::new();
     let result = ingest(&store, directory, options, &bar);
     bar.finish();
@@ -119,6 +120,11 @@ fn contents(root: &Path, manifest: &Manifest) -> Result<String> {
         parts.push(counted(usize::try_from(requests)?, "request"));
     }
     Ok(format!("{}: {} (layout {})", manifest.run, parts.join(", "), manifest.layout))
+}
+
+/// Says that others read the store, for whose end a commit waits.
+pub(super) fn say_waiting() {
+    output::say("tapstat: waiting for those who read the store to be done");
 }
 
 /// A progress bar on standard error, where somebody looks.

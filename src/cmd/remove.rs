@@ -24,6 +24,7 @@ pub struct Args {
 pub fn run(args: &Args, global: &Global) -> Result<Answer> {
     output::refuse(&global.output, "remove")?;
     let store = Store::inspect(&global.store.path())?;
+    store.when_waiting(super::ingest::say_waiting);
     // All names are understood before anything is removed.
     let mut ids = args
         .runs

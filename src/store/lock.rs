@@ -16,7 +16,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::disk;
 use super::error::StoreError;
@@ -91,11 +91,18 @@ pub(super) struct StoreLock {
     path: PathBuf,
     /// The open file while this handle shares the lock.
     shared: Mutex<Option<File>>,
+    /// Told when this handle has to wait for others.
+    waits: OnceLock<fn()>,
 }
 
 impl StoreLock {
     pub fn new(root: &Path) -> Self {
-        Self { path: root.join(".lock"), shared: Mutex::new(None) }
+        Self { path: root.join(".lock"), shared: Mutex::new(None), waits: OnceLock::new() }
+    }
+
+    /// Whom to tell before it waits for those who read. The first stays.
+    pub fn when_waiting(&self, tell: fn()) {
+        let _ = self.waits.set(tell);
     }
 
     /// Shares the lock until this handle is dropped.
@@ -126,7 +133,16 @@ impl StoreLock {
         let shares = shared.take().is_some();
         let result = {
             let file = open(&self.path)?;
-            file.lock().map_err(StoreError::io(&self.path))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    self.waits.get().into_iter().for_each(|tell| tell());
+                    file.lock().map_err(StoreError::io(&self.path))?;
+                }
+                Err(TryLockError::Error(source)) => {
+                    return Err(StoreError::Io { path: self.path.clone(), source });
+                }
+            }
             body()
         };
         if shares {

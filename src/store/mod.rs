@@ -107,6 +107,12 @@ impl Store {
         Ok(Self { root: root.to_owned(), lock: Arc::new(lock), manifests, unreadable })
     }
 
+    /// Whom to tell before a commit waits for those who read the store meanwhile, which
+    /// takes as long as they do.
+    pub fn when_waiting(&self, tell: fn()) {
+        self.lock.when_waiting(tell);
+    }
+
     /// The folder of the store.
     pub fn root(&self) -> &Path {
         &self.root

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::schema::{EventRow, GateRow, PinRow, RungRow};
 use super::*;
@@ -189,6 +191,27 @@ fn one_run_has_one_writer() {
     let third = Store::create(folder.path()).unwrap();
     staging.commit("rungs.jsonl", Vec::new()).unwrap();
     assert!(third.lock_run(&id("r1")).unwrap().manifest().is_some());
+}
+
+#[test]
+fn a_commit_that_waits_for_readers_says_so() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    store.when_waiting(|| _ = TOLD.fetch_add(1, Ordering::SeqCst));
+    put(&store, "r1", Rows::Old).unwrap();
+    assert_eq!(TOLD.load(Ordering::SeqCst), 0);
+    let reader = Store::open(folder.path()).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| put(&store, "r2", Rows::Old).map(drop));
+        let begun = Instant::now();
+        while TOLD.load(Ordering::SeqCst) == 0 && begun.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(reader);
+        writer.join().unwrap().unwrap();
+    });
+    assert_eq!(TOLD.load(Ordering::SeqCst), 1);
 }
 
 #[test]
