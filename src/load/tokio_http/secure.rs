@@ -39,7 +39,7 @@ pub struct Tls<S> {
     socket: S,
     session: UnbufferedClientConnection,
     scratch: Scratch,
-    /// What came of a record that is not whole.
+    /// What came of a record, or of a message in several, that is not whole.
     partial: Vec<u8>,
     /// Decrypted before anybody could take it, and how much of it was taken.
     plain: Vec<u8>,
@@ -156,8 +156,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Tls<S> {
                 Ok(_) => Some(false),
                 Err(error) => {
                     // What it says of that to the server.
+                    let rest = &mut bytes[at + discard..];
                     if let Ok(ConnectionState::EncodeTlsData(data)) =
-                        self.session.process_tls_records(&mut []).state
+                        self.session.process_tls_records(rest).state
                     {
                         encode(data, &mut self.out)?;
                     }
@@ -174,9 +175,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Tls<S> {
     /// Puts bytes, or the farewell, into records to be sent.
     fn seal(&mut self, bytes: Option<&[u8]>) -> io::Result<()> {
         loop {
-            match self.session.process_tls_records(&mut []).state.map_err(bad)? {
+            // A message that is not whole is to be shown each time.
+            let UnbufferedStatus { discard, state } =
+                self.session.process_tls_records(&mut self.partial);
+            let is_sealed = match state.map_err(bad)? {
                 ConnectionState::WriteTraffic(mut traffic) => {
-                    return put(&mut self.out, |room| {
+                    put(&mut self.out, |room| {
                         match bytes {
                             Some(bytes) => traffic.encrypt(bytes, room),
                             None => traffic.queue_close_notify(room),
@@ -185,12 +189,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Tls<S> {
                             EncryptError::InsufficientSize(size) => Ok(size),
                             EncryptError::EncryptExhausted => Err(io::Error::other(error)),
                         })
-                    });
+                    })?;
+                    true
                 }
-                ConnectionState::EncodeTlsData(data) => encode(data, &mut self.out)?,
-                ConnectionState::TransmitTlsData(data) => data.done(),
-                ConnectionState::PeerClosed => self.is_closed = true,
+                ConnectionState::EncodeTlsData(data) => {
+                    encode(data, &mut self.out)?;
+                    false
+                }
+                ConnectionState::TransmitTlsData(data) => {
+                    data.done();
+                    false
+                }
+                ConnectionState::PeerClosed => {
+                    self.is_closed = true;
+                    false
+                }
                 _ => return Err(io::ErrorKind::BrokenPipe.into()),
+            };
+            self.partial.drain(..discard);
+            if is_sealed {
+                return Ok(());
             }
         }
     }

@@ -15,18 +15,22 @@ use crate::load::tls;
 type Served = TlsStream<DuplexStream>;
 
 fn server(version: &'static SupportedProtocolVersion) -> TlsAcceptor {
+    let mut config = config(version);
+    // Who does not read them would stand in the way of who writes them.
+    config.send_tls13_tickets = 0;
+    TlsAcceptor::from(Arc::new(config))
+}
+
+fn config(version: &'static SupportedProtocolVersion) -> ServerConfig {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
+    ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![made.cert.into()], key)
-        .unwrap();
-    // Who does not read them would stand in the way of who writes them.
-    config.send_tls13_tickets = 0;
-    TlsAcceptor::from(Arc::new(config))
+        .unwrap()
 }
 
 async fn connect(socket: DuplexStream, insecure: bool) -> io::Result<Tls<DuplexStream>> {
@@ -88,6 +92,43 @@ fn bytes_come_through_however_they_are_cut() {
             let (asked, answered) = both(version, pipe, serve, ask);
             assert!(asked == question && answered == answer, "{version:?} {pipe}");
         }
+    }
+}
+
+/// Tickets that come in fragments, a few bytes at a time, while a request is written: what
+/// is known of them must not be lost sight of.
+#[test]
+fn one_can_write_while_a_message_of_the_server_is_not_whole() {
+    let mut config = config(&TLS13);
+    config.max_fragment_size = Some(40);
+    config.send_tls13_tickets = 4;
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    for pipe in [3, 10, 50] {
+        let (near, far) = duplex(pipe);
+        let (question, answer) = (pattern(2000), pattern(3000));
+        let serve = async {
+            let mut own = acceptor.accept(far).await.unwrap();
+            let mut asked = vec![0; question.len()];
+            own.read_exact(&mut asked).await.unwrap();
+            own.write_all(&answer).await.unwrap();
+            own.shutdown().await.unwrap();
+            asked
+        };
+        let ask = async {
+            let (mut from, mut to) = tokio::io::split(connect(near, true).await.unwrap());
+            let mut heard = Vec::new();
+            let say = async {
+                for part in question.chunks(10) {
+                    to.write_all(part).await.unwrap();
+                    to.flush().await.unwrap();
+                }
+            };
+            let ((), read) = join(say, from.read_to_end(&mut heard)).await;
+            read.unwrap();
+            heard
+        };
+        let (asked, heard) = block_on(join(serve, ask));
+        assert!(asked == question && heard == answer, "{pipe}");
     }
 }
 
