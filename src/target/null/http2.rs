@@ -31,7 +31,7 @@ use tokio::task::LocalSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::body::Pieces;
-use super::plain::{DRAIN, STOP, Start};
+use super::plain::{DRAIN, EARLY, STOP, Start};
 use super::prepared::{Prepared, Shared};
 use super::route::{Fault, Framing, Reply, Request, route};
 use super::script::length;
@@ -308,12 +308,13 @@ impl HttpBody for Answer {
 
 /// Sleeps as long as it says: the runtime's own timers count whole milliseconds.
 async fn sleep(time: Duration) {
-    if time.is_zero() {
-        return;
-    }
     let until = Instant::now() + time;
-    if precise(time).await.is_err() {
-        tokio::time::sleep_until(until.into()).await;
+    let most = time.saturating_sub(EARLY);
+    if !most.is_zero() && precise(most).await.is_err() {
+        tokio::time::sleep_until((until - EARLY).into()).await;
+    }
+    while Instant::now() < until {
+        tokio::task::yield_now().await;
     }
 }
 

@@ -34,6 +34,9 @@ pub const STOP: u8 = 2;
 /// Events taken by one wait.
 const EVENTS: usize = 256;
 
+/// So long before a time that is waited for the target stops to sleep: a core that idles takes
+/// up to that to wake, and a delay is to be what it says.
+pub const EARLY: Duration = Duration::from_micros(200);
 const LISTENER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
 const TIMER: u64 = u64::MAX - 2;
@@ -171,7 +174,10 @@ impl Worker {
         let mut events = Vec::with_capacity(EVENTS);
         loop {
             events.clear();
-            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+            let is_near = self.is_near();
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let most = is_near.then_some(&at_once);
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), most) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return,
             }
@@ -183,14 +189,22 @@ impl Worker {
                             return;
                         }
                     }
-                    TIMER => self.expire(),
+                    TIMER => {
+                        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+                        self.armed = None;
+                    }
                     slot => self.ready(slot as usize, event.flags),
                 }
+            }
+            if is_near {
+                self.expire();
             }
             if self.is_draining && self.slots.len() == self.free.len() {
                 return;
             }
-            self.arm();
+            if !self.is_near() {
+                self.arm();
+            }
         }
     }
 
@@ -328,8 +342,6 @@ impl Worker {
 
     /// Goes on with those whose time has come.
     fn expire(&mut self) {
-        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
-        self.armed = None;
         let now = Instant::now();
         while let Some(&Reverse((until, index, generation))) = self.timers.peek() {
             if until > now {
@@ -346,7 +358,13 @@ impl Worker {
         }
     }
 
-    /// Sets the timer to the first time that is waited for: epoll's own
+    /// Whether the first time that is waited for is so near that it is not slept for.
+    fn is_near(&self) -> bool {
+        let first = self.timers.peek();
+        first.is_some_and(|Reverse((until, ..))| *until <= Instant::now() + EARLY)
+    }
+
+    /// Sets the timer to shortly before the first time that is waited for: epoll's own
     /// time-out counts whole milliseconds.
     fn arm(&mut self) {
         let Some(&Reverse((until, _, _))) = self.timers.peek() else { return };
@@ -355,7 +373,8 @@ impl Worker {
         }
         self.armed = Some(until);
         // Zero would disarm it.
-        let wait = until.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let wait = until.saturating_duration_since(Instant::now() + EARLY);
+        let wait = wait.max(Duration::from_nanos(1));
         let value = Timespec {
             tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(wait.subsec_nanos()),
