@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Whether the generator's memory grows from one window to the next.
 
-Usage: memory.py [--tapstat FILE] [--windows 10] [--seconds 60]
+Usage: memory.py [--tapstat FILE] [--windows 10] [--seconds 60] [--wire http1|tls|http2]
 
 A campaign of so many rungs at full rate against the null target: 8 connections, bodies
-of 1,000 bytes. Printed is the resident memory at the end of each window, which holds
+of 1,000 bytes; http2 is over TLS, with 32 streams on each connection. Printed is the resident memory at the end of each window, which holds
 32 bytes a request, and what each rung's file of samples takes.
 """
 
@@ -35,6 +35,7 @@ generator_workers = 1
 targets = "targets.toml"
 corpus = "corpus.jsonl"
 gates = false
+streams = {streams}
 """
 
 
@@ -44,8 +45,10 @@ def main():
     parser.add_argument("--tapstat", default=str(default))
     parser.add_argument("--windows", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--wire", choices=["http1", "tls", "http2"], default="http1")
     args = parser.parse_args()
-    server = subprocess.Popen([args.tapstat, "null-target"], stdout=subprocess.PIPE, text=True)
+    flags = {"http1": [], "tls": ["--tls"], "http2": ["--tls", "--http2"]}[args.wire]
+    server = subprocess.Popen([args.tapstat, "null-target", *flags], stdout=subprocess.PIPE, text=True)
     try:
         url = server.stdout.readline().strip()
         with tempfile.TemporaryDirectory() as folder:
@@ -57,8 +60,11 @@ def main():
 
 def measure(args, url, folder):
     (folder / "protocol.toml").write_text(
-        PROTOCOL.format(windows=args.windows, seconds=args.seconds))
-    (folder / "targets.toml").write_text(f'[target.null]\nserver = "null"\nbase_url = "{url}"\nkind = "http"\n')
+        PROTOCOL.format(windows=args.windows, seconds=args.seconds, streams=32 if args.wire == "http2" else 1))
+    http = "2" if args.wire == "http2" else "1.1"
+    tls = "" if args.wire == "http1" else "tls = { insecure = true }\n"
+    (folder / "targets.toml").write_text(
+        f'[target.null]\nserver = "null"\nbase_url = "{url}"\nkind = "http"\nhttp_version = "{http}"\n{tls}')
     query = {"query_id": "1", "query_class": "small", "method": "GET", "path": "/bytes/1000"}
     (folder / "corpus.jsonl").write_text(json.dumps(query) + "\n")
     subprocess.run([args.tapstat, "measure", "protocol.toml", "--into", "runs"], cwd=folder, check=True)
