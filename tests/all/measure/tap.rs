@@ -164,7 +164,7 @@ fn async_jobs_are_measured_to_their_result() {
     let protocol = PROTOCOL.replace("[measure]\n", "[measure]\nmode = \"async\"\n");
     let campaign = Campaign::new(&protocol, None);
     let (code, said) =
-        campaign.measure(&["--allow-gate-failures", "--classes", "Q02", "--calibrate=0.03"]);
+        campaign.measure(&["--allow-gate-failures", "--classes", "Q02", "--calibrate=0.05"]);
     assert!(code.is_some_and(|code| code < 2), "{said}");
     let run = campaign.run();
     assert_eq!(rungs(&run).len(), 4);

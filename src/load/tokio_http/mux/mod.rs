@@ -316,6 +316,9 @@ impl Mux {
     }
 
     fn data(&mut self, head: Head, part: &[u8], is_last: bool, now: Nanos) -> Result<(), Broken> {
+        if head.stream == 0 {
+            return Err(Broken);
+        }
         let allowed = self.allowed;
         self.received += part.len() as u32;
         if self.received >= allowed / 2 {
@@ -389,6 +392,9 @@ impl Mux {
     }
 
     fn headers(&mut self, head: Head, payload: &[u8], now: Nanos) -> Result<(), Broken> {
+        if head.stream == 0 {
+            return Err(Broken);
+        }
         let mut block = payload;
         if head.has(frame::PADDED) {
             block = unpad(block)?;
@@ -462,4 +468,22 @@ fn unpad(payload: &[u8]) -> Result<&[u8], Broken> {
 fn number(payload: &[u8], at: usize) -> Result<u32, Broken> {
     let bytes = payload.get(at..at + 4).ok_or(Broken)?;
     Ok(bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connection_itself_carries_no_response() {
+        for kind in [frame::DATA, frame::HEADERS] {
+            for (stream, is_taken) in [(1, true), (0, false)] {
+                let mut bytes = Vec::new();
+                frame::put_head(&mut bytes, 1, kind, frame::END_HEADERS, stream);
+                // `:status 200`, or a byte.
+                bytes.push(0x88);
+                assert_eq!(Mux::new(false).take(&bytes, 1).is_ok(), is_taken, "{kind} {stream}");
+            }
+        }
+    }
 }
