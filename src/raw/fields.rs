@@ -65,7 +65,7 @@ pub(super) const ORDINAL: Rule<i64> = Rule {
 /// A time in unix seconds.
 pub(super) const TIME: Rule<f64> = Rule { expected: "a number from -1e18 to 1e18", read: number };
 
-/// A finite number of at least 0: a duration, a rate, a size.
+/// A number of at least 0: a duration, a rate, a size.
 pub(super) const AMOUNT: Rule<f64> = Rule {
     expected: "a number from 0 to 1e18",
     read: |value, typing| number(value, typing).filter(|amount| *amount >= 0.0),

@@ -117,9 +117,9 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
 /// was left there may have become another process's.
 fn is_up(name: &str) -> String {
     if cfg!(target_os = "linux") {
-        format!("grep -aqs serve /proc/$(cat {name}.pid 2>/dev/null)/cmdline")
+        format!("grep -aqs -e --corpus /proc/$(cat {name}.pid 2>/dev/null)/cmdline")
     } else {
-        format!("ps -p $(cat {name}.pid 2>/dev/null || echo 0) -o args= | grep -q serve")
+        format!("ps -p $(cat {name}.pid 2>/dev/null || echo 0) -o args= | grep -q -e --corpus")
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
             command.status().unwrap().success()
         };
         assert!(!is_up(), "no file");
-        for (name, expected) in [("serve", true), ("other", false)] {
+        for (name, expected) in [("--corpus", true), ("server", false)] {
             let mut process = Command::new("sh")
                 .args(["-c", "read line", name])
                 .stdin(Stdio::piped())

@@ -33,9 +33,9 @@ use crate::load::clock::Clock;
 use crate::load::low_water;
 use crate::load::record::Fault;
 
-/// What is read at once over HTTP/2.
+/// What is read at once of TLS and of HTTP/2.
 const READ: usize = 64 << 10;
-/// The buffer of a slow reader: the smallest that hyper takes.
+/// What a slow reader reads at once: the smallest buffer that hyper takes.
 const SMALL: usize = 8 << 10;
 
 /// Where connections go, and what they speak.
@@ -265,14 +265,15 @@ where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     let scratch = Rc::clone(&place.scratch);
+    let most = if place.read_rate.is_some() { SMALL } else { READ };
     let Some((config, name)) = &place.tls else {
         return if place.is_http2 {
-            Ok(multiplex(Bare { socket, scratch }, place, tally))
+            Ok(multiplex(Bare { socket, scratch, most }, place, tally))
         } else {
             greet(socket, place, tally).await
         };
     };
-    let tls = Tls::connect(socket, Arc::clone(config), name.clone(), scratch)
+    let tls = Tls::connect(socket, Arc::clone(config), name.clone(), scratch, most)
         .await
         .map_err(|error| tls_fault(&error))?;
     if !place.is_http2 {
@@ -325,7 +326,6 @@ async fn carry(
     clock: Rc<Cell<Clock>>,
     rate: Option<u64>,
 ) {
-    let most = if rate.is_some() { SMALL } else { READ };
     let end = loop {
         let mut is_broken = false;
         let got = poll_fn(|context| {
@@ -345,7 +345,7 @@ async fn carry(
             if let Poll::Ready(Err(error)) = Pin::new(&mut wire).poll_flush(context) {
                 return Poll::Ready(Err(error));
             }
-            wire.poll_take(context, most, |bytes| {
+            wire.poll_take(context, |bytes| {
                 is_broken = is_broken || mux.borrow_mut().take(bytes, clock.get().now()).is_err();
             })
         });

@@ -24,8 +24,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::wire::Wire;
 
-/// The most that is read at once.
-const READ: usize = 64 << 10;
 /// Room before what is read, for a record that had not come whole: the largest, and more.
 const BEFORE: usize = 20 << 10;
 /// From so many bytes on that wait to be sent, no more are taken.
@@ -39,6 +37,8 @@ pub struct Tls<S> {
     socket: S,
     session: UnbufferedClientConnection,
     scratch: Scratch,
+    /// The most that is read at once.
+    most: usize,
     /// What came of a record, or of a message in several, that is not whole.
     partial: Vec<u8>,
     /// Decrypted before anybody could take it, and how much of it was taken.
@@ -62,12 +62,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Tls<S> {
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         scratch: Scratch,
+        most: usize,
     ) -> io::Result<Self> {
         let session = UnbufferedClientConnection::new(config, name).map_err(bad)?;
         let mut own = Self {
             socket,
             session,
             scratch,
+            most,
             partial: Vec::new(),
             plain: Vec::new(),
             taken: 0,
@@ -231,12 +233,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Tls<S> {
     fn poll_records(
         &mut self,
         context: &mut Context<'_>,
-        most: usize,
         mut show: impl FnMut(&[u8]),
     ) -> Poll<io::Result<usize>> {
         let scratch = Rc::clone(&self.scratch);
         let mut scratch = scratch.borrow_mut();
-        let most = most.min(READ);
+        let most = self.most;
         let before = self.partial.len().max(BEFORE);
         if scratch.len() < before + most {
             scratch.resize(before + most, 0);
@@ -272,7 +273,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire for Tls<S> {
     fn poll_take(
         &mut self,
         context: &mut Context<'_>,
-        most: usize,
         mut show: impl FnMut(&[u8]),
     ) -> Poll<io::Result<usize>> {
         let (early, taken) = (std::mem::take(&mut self.plain), std::mem::take(&mut self.taken));
@@ -281,7 +281,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire for Tls<S> {
             show(early);
             return Poll::Ready(Ok(early.len()));
         }
-        self.poll_records(context, most, show)
+        self.poll_records(context, show)
     }
 }
 
@@ -296,7 +296,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Tls<S> {
             let mut plain = std::mem::take(&mut this.plain);
             plain.clear();
             this.taken = 0;
-            let read = this.poll_records(context, READ, |part| {
+            let read = this.poll_records(context, |part| {
                 let (now, later) = part.split_at(part.len().min(buffer.remaining()));
                 buffer.put_slice(now);
                 plain.extend_from_slice(later);

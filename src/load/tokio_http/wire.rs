@@ -11,12 +11,10 @@ use super::secure::Scratch;
 
 /// See the module.
 pub trait Wire: AsyncWrite + Unpin {
-    /// Takes what has come, at most about so many bytes, and shows it. Says how much
-    /// that was; 0 is the end.
+    /// Takes what has come, and shows it. Says how much that was; 0 is the end.
     fn poll_take(
         &mut self,
         context: &mut Context<'_>,
-        most: usize,
         show: impl FnMut(&[u8]),
     ) -> Poll<io::Result<usize>>;
 }
@@ -26,21 +24,22 @@ pub trait Wire: AsyncWrite + Unpin {
 pub struct Bare<S> {
     pub socket: S,
     pub scratch: Scratch,
+    /// The most that is read at once.
+    pub most: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire for Bare<S> {
     fn poll_take(
         &mut self,
         context: &mut Context<'_>,
-        most: usize,
         mut show: impl FnMut(&[u8]),
     ) -> Poll<io::Result<usize>> {
         let scratch = Rc::clone(&self.scratch);
         let mut scratch = scratch.borrow_mut();
-        if scratch.len() < most {
-            scratch.resize(most, 0);
+        if scratch.len() < self.most {
+            scratch.resize(self.most, 0);
         }
-        let mut room = ReadBuf::new(&mut scratch[..most]);
+        let mut room = ReadBuf::new(&mut scratch[..self.most]);
         ready!(Pin::new(&mut self.socket).poll_read(context, &mut room))?;
         show(room.filled());
         Poll::Ready(Ok(room.filled().len()))

@@ -12,6 +12,9 @@ use super::*;
 use crate::load::spec::TlsOptions;
 use crate::load::tls;
 
+/// What is read at once here.
+const READ: usize = 64 << 10;
+
 type Served = TlsStream<DuplexStream>;
 
 fn server(version: &'static SupportedProtocolVersion) -> TlsAcceptor {
@@ -36,7 +39,7 @@ fn config(version: &'static SupportedProtocolVersion) -> ServerConfig {
 async fn connect(socket: DuplexStream, insecure: bool) -> io::Result<Tls<DuplexStream>> {
     let config = tls::config(&TlsOptions { insecure, ..TlsOptions::default() }).unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    Tls::connect(socket, Arc::new(config), name, Scratch::default()).await
+    Tls::connect(socket, Arc::new(config), name, Scratch::default(), READ).await
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -82,7 +85,7 @@ fn bytes_come_through_however_they_are_cut() {
                 own.read_exact(&mut half).await.unwrap();
                 loop {
                     let take = |context: &mut Context<'_>| {
-                        own.poll_take(context, READ, |part| half.extend_from_slice(part))
+                        own.poll_take(context, |part| half.extend_from_slice(part))
                     };
                     if poll_fn(take).await.unwrap() == 0 {
                         break half;
@@ -130,6 +133,31 @@ fn one_can_write_while_a_message_of_the_server_is_not_whole() {
         let (asked, heard) = block_on(join(serve, ask));
         assert!(asked == question && heard == answer, "{pipe}");
     }
+}
+
+#[test]
+fn a_slow_reader_reads_no_more_at_once() {
+    let mut config = config(&TLS13);
+    (config.max_fragment_size, config.send_tls13_tickets) = (Some(40), 0);
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let (near, far) = duplex(1 << 20);
+    let serve = async {
+        let mut own = acceptor.accept(far).await.unwrap();
+        own.write_all(&pattern(5000)).await.unwrap();
+        own.flush().await.unwrap();
+        own
+    };
+    let ask = async {
+        let mut own = connect(near, true).await.unwrap();
+        own.most = 100;
+        let mut shown = Vec::new();
+        while shown.iter().sum::<usize>() < 5000 {
+            shown.push(poll_fn(|context| own.poll_take(context, |_| {})).await.unwrap());
+        }
+        shown
+    };
+    let (_server, shown) = block_on(join(serve, ask));
+    assert!(shown.len() > 50 && shown.iter().all(|shown| *shown <= 100), "{shown:?}");
 }
 
 #[test]
